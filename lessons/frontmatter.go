@@ -15,11 +15,11 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/yamldoc"
 )
 
 // maxFile limits the bytes of a lesson file; a lesson is a page.
@@ -66,7 +66,7 @@ func (p *fileParser) parse(src []byte) *Lesson {
 	p.lines = map[string]int{}
 	keyLines(p.lines, "", node)
 	l := &Lesson{Body: body, Path: p.path, lines: p.lines}
-	if err := decode(node, l, yaml.Strict()); err != nil {
+	if err := yamldoc.Decode(node, l, yaml.Strict()); err != nil {
 		p.yamlError(err)
 		return nil
 	}
@@ -115,7 +115,7 @@ func invalidUTF8(src []byte) int {
 
 // tree parses the front matter, which must be one mapping.
 func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
-	file, err := parseYAML(front)
+	file, err := yamldoc.Parse(front)
 	if err != nil {
 		p.yamlError(err)
 		return nil, false
@@ -138,31 +138,8 @@ func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
 	return nil, false
 }
 
-// parseYAML parses text and turns a panic of the parser into an error.
-func parseYAML(text string) (file *ast.File, err error) {
-	defer caught(&err)
-	return parser.ParseBytes([]byte(text), 0)
-}
-
-func decode(node ast.Node, to any, how ...yaml.DecodeOption) (err error) {
-	defer caught(&err)
-	return yaml.NodeToValue(node, to, how...)
-}
-
-func caught(err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("cannot be read as YAML: %v", r)
-	}
-}
-
 func (p *fileParser) yamlError(err error) {
-	var at yaml.Error
-	if !errors.As(err, &at) || at.GetToken() == nil {
-		p.errorf(1, "%s", firstLine(err.Error()))
-		return
-	}
-	line := at.GetToken().Position.Line + 1 // the line --- is not part of what was parsed
-	message := at.GetMessage()
+	line, message := yamldoc.Place(err)
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
 		message += "; the fields are id, title, severity, languages, category, scope, exclude, pattern (type, regex, " +
@@ -171,7 +148,7 @@ func (p *fileParser) yamlError(err error) {
 	if strings.Contains(message, "unknown escape") {
 		message += "; put regular expressions in single quotes"
 	}
-	p.errorf(line, "%s", message)
+	p.errorf(line+1, "%s", message) // the line --- is not part of what was parsed
 }
 
 func firstLine(s string) string {

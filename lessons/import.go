@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/yamldoc"
 )
 
 // ImportOptions configures an import.
@@ -138,7 +139,7 @@ func (p *foreignParser) lesson(src []byte) *Lesson {
 	p.lines = map[string]int{}
 	keyLines(p.lines, "", node)
 	var f foreignLesson
-	if err := decode(node, &f); err != nil {
+	if err := yamldoc.Decode(node, &f); err != nil {
 		p.yamlError(err)
 		return nil
 	}

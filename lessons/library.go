@@ -12,9 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/yamldoc"
 )
 
 //go:embed library/*.md
@@ -133,7 +132,7 @@ func parseTested(name string, src []byte) (*Lesson, error) {
 		return nil, p.errs
 	}
 	l := &Lesson{Body: body, Path: name}
-	if err := yaml.Unmarshal([]byte(front), l); err != nil {
+	if err := yamldoc.UnmarshalTested([]byte(front), l); err != nil {
 		p.errorf(1, "%s", firstLine(err.Error()))
 		return nil, p.errs
 	}

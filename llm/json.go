@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/xeipuuv/gojsonschema"
+	jsonschema "github.com/runplan/runplan/internal/schema"
 )
 
 // JSON asks for an answer that matches r.Schema and decodes it into a T. Decoding is strict (MODEL-16): exactly one
@@ -45,32 +45,15 @@ func ParseJSON[T any](text string, schema json.RawMessage) (T, error) {
 		return none, &AnswerError{Raw: text, Err: err}
 	}
 	if len(schema) > 0 {
-		s, err := gojsonschema.NewSchema(gojsonschema.NewBytesLoader(schema))
+		s, err := jsonschema.Compile(schema)
 		if err != nil {
 			return none, fmt.Errorf("read the schema of an answer: %w", err) // our error, not the model's
 		}
-		res, err := s.Validate(gojsonschema.NewStringLoader(text))
-		if err != nil {
+		if err := s.Check([]byte(text)); err != nil {
 			return none, &AnswerError{Raw: text, Err: err}
-		}
-		if !res.Valid() {
-			return none, &AnswerError{Raw: text, Err: against(res.Errors())}
 		}
 	}
 	return v, nil
-}
-
-// against names the first places that violate the schema. It omits their values, because the model chose them.
-func against(list []gojsonschema.ResultError) error {
-	var places []string
-	for i, e := range list {
-		if i == 3 {
-			places = append(places, fmt.Sprintf("and %d more", len(list)-i))
-			break
-		}
-		places = append(places, fmt.Sprintf("%s: %s", e.Field(), strings.ReplaceAll(e.Type(), "_", " ")))
-	}
-	return errors.New("it does not meet the schema at " + strings.Join(places, "; "))
 }
 
 func strictly(text string, v any) error {

@@ -10,11 +10,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
+	"github.com/runplan/runplan/internal/yamldoc"
 )
 
 // Starting the program takes longer than reading a few files. So the text that a file must contain for a match is
@@ -121,7 +120,7 @@ var ruleKeys = []string{
 // narrow a match.
 func needOf(text, language string) need {
 	var doc map[string]any
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+	if err := yamldoc.Unmarshal([]byte(text), &doc); err != nil {
 		return need{}
 	}
 	for key := range doc {

@@ -15,9 +15,9 @@ import (
 	"sync"
 
 	"github.com/goccy/go-yaml"
-	fastyaml "gopkg.in/yaml.v3"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/yamldoc"
 )
 
 //go:embed rules/*.yml
@@ -192,8 +192,8 @@ type decoder func(text []byte, to any) error
 // anyYAML names the place of each error; builtInYAML takes less than half of the time. Every run reads the built-in
 // rules.
 var (
-	anyYAML     decoder = func(text []byte, to any) error { return yaml.Unmarshal(text, to) }
-	builtInYAML decoder = fastyaml.Unmarshal
+	anyYAML     decoder = yamldoc.Unmarshal
+	builtInYAML decoder = yamldoc.UnmarshalTested
 )
 
 // ParseRules reads the documents of a rule file.

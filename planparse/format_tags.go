@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"github.com/runplan/runplan/internal/yamldoc"
 )
 
 // buildGSD reads plans whose tasks are <task> elements. Their blank lines, indentation and fences break
@@ -295,7 +295,7 @@ func (b *builder) buildTodos() bool {
 		Name  string `yaml:"name"`
 		Todos []todo `yaml:"todos"`
 	}
-	if err := yaml.Unmarshal(b.front.text, &head); err != nil {
+	if err := yamldoc.Unmarshal(b.front.text, &head); err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		b.warn(1, "front-matter", "the front matter is not valid YAML, its todos are not read: %s", first)
 		return false

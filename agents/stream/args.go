@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/phrase"
@@ -44,36 +45,30 @@ func plain(raw json.RawMessage) string {
 // mend completes a truncated JSON object. It closes open brackets, sets missing values to null, and keeps the
 // beginning of a truncated string.
 func mend(line []byte) []byte {
-	var open []byte // open brackets
-	inString, key := false, false
-	state := byte('k') // in an object: k before a key, c before the colon, v before a value, a after it
-	var states []byte
+	var open []byte // the brackets that close the open ones
+	inString, key, keyNext := false, false, false
 	end := 0 // the text can be closed after this position
 	out := make([]byte, 0, len(line)+16)
+scan:
 	for i := 0; i < len(line); i++ {
 		c := line[i]
 		if inString {
 			switch {
 			case c == '\\':
-				if i+1 >= len(line) {
-					goto cut
-				}
 				n := 2
-				if line[i+1] == 'u' {
+				if bytes.HasPrefix(line[i:], []byte(`\u`)) {
 					n = 6
 				}
 				if i+n > len(line) {
-					goto cut
+					break scan
 				}
 				out = append(out, line[i:i+n]...)
 				i += n - 1
 			case c == '"':
-				inString = false
+				inString, keyNext = false, false
 				out = append(out, c)
-				if key {
-					state = 'c'
-				} else {
-					state, end = 'a', len(out)
+				if !key {
+					end = len(out)
 				}
 			case c < 0x20: // not allowed here; the line is damaged
 				out = append(out, ' ')
@@ -85,46 +80,32 @@ func mend(line []byte) []byte {
 		out = append(out, c)
 		switch c {
 		case '"':
-			inString, key = true, len(open) > 0 && open[len(open)-1] == '}' && state == 'k'
+			inString, key = true, keyNext
 		case '{', '[':
-			states = append(states, state)
 			open = append(open, c+2)
-			state = 'v'
-			if c == '{' {
-				state = 'k'
-			}
-			end = len(out)
+			keyNext, end = c == '{', len(out)
 		case '}', ']':
-			if len(open) == 0 || open[len(open)-1] != c {
-				out = out[:end]
-				goto close
+			if !bytes.HasSuffix(open, []byte{c}) {
+				break scan
 			}
-			open, states = open[:len(open)-1], states[:len(states)-1]
-			state, end = 'a', len(out)
+			open = open[:len(open)-1]
+			keyNext, end = false, len(out)
 			if len(open) == 0 {
-				goto close
+				break scan
 			}
 		case ':':
-			state = 'v'
+			keyNext = false
 		case ',':
-			state = 'v'
-			if len(open) > 0 && open[len(open)-1] == '}' {
-				state = 'k'
-			}
+			keyNext = bytes.HasSuffix(open, []byte("}"))
 		}
 	}
-cut:
-	switch {
-	case inString && !key:
+	if inString && !key {
 		out = append(bytes.ToValidUTF8(out, nil), '"') // without a truncated character
-	default:
+	} else {
 		out = out[:end]
 	}
-close:
-	for i := len(open) - 1; i >= 0; i-- {
-		out = append(out, open[i])
-	}
-	if !json.Valid(out) {
+	slices.Reverse(open)
+	if out = append(out, open...); !json.Valid(out) {
 		return []byte("{}")
 	}
 	return out

@@ -2,19 +2,17 @@ package blueprint
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/yamldoc"
 )
 
 // FileError is an error at a line of a blueprint.
@@ -60,15 +58,10 @@ func lineOf(n ast.Node) int {
 
 // mapping reads the tree of one document that is a mapping.
 func (d *decoder) mapping(text string) *ast.MappingNode {
-	file, err := parseYAML(text)
-	var at yaml.Error
-	switch {
-	case errors.As(err, &at) && at.GetToken() != nil:
-		d.errorf(at.GetToken().Position.Line, "%s", at.GetMessage())
-		return nil
-	case err != nil:
-		message, _, _ := strings.Cut(err.Error(), "\n")
-		d.errorf(1, "%s", message)
+	file, err := yamldoc.Parse(text)
+	if err != nil {
+		line, message := yamldoc.Place(err)
+		d.errorf(line, "%s", message)
 		return nil
 	}
 	var found *ast.MappingNode
@@ -90,16 +83,6 @@ func (d *decoder) mapping(text string) *ast.MappingNode {
 		d.errorf(1, "the blueprint is empty; runplan blueprint init UNIT drafts one")
 	}
 	return found
-}
-
-// parseYAML parses text and turns a panic of the parser into an error.
-func parseYAML(text string) (file *ast.File, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("cannot be read as YAML: %v", r)
-		}
-	}()
-	return parser.ParseBytes([]byte(text), parser.ParseComments)
 }
 
 // maxDepth bounds how deep a tree is followed.

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/ollama/ollama/api"
-	"github.com/xeipuuv/gojsonschema"
+
+	jsonschema "github.com/runplan/runplan/internal/schema"
 )
 
 // chat answers as Ollama does. An error is a status with a JSON object. An answer is one JSON line for each piece, and
@@ -178,7 +179,7 @@ func schema(format json.RawMessage) bool {
 	if string(format) == `"json"` || string(format) == `""` {
 		return true
 	}
-	_, err := gojsonschema.NewSchema(gojsonschema.NewBytesLoader(format))
+	_, err := jsonschema.Compile(format)
 	return err == nil && strings.HasPrefix(strings.TrimSpace(string(format)), "{")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/schema"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/chat"
 	"github.com/runplan/runplan/training/curate"
@@ -119,7 +120,7 @@ type job struct {
 	plan   plan.Plan
 	base   string
 	limit  int
-	check  *Schema
+	check  *schema.Schema
 	in     string
 	m      *Manifest
 	out    []curate.Out

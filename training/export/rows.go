@@ -166,7 +166,7 @@ func (j *job) row(ctx context.Context, w io.Writer, name string, e training.Exam
 		return err
 	}
 	if err := j.check.Check(b.Bytes()); err != nil {
-		return err
+		return fmt.Errorf("schema %s: %w", j.schema, err)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return err

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xeipuuv/gojsonschema"
-
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/schema"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/corpus"
@@ -173,14 +171,11 @@ func replace(dir string, b *blueprint.Blueprint, files []corpus.Source) error {
 }
 
 // JSONSchemaValidator measures the share of answers that are JSON and match a schema.
-type JSONSchemaValidator struct{ schema *gojsonschema.Schema }
+type JSONSchemaValidator struct{ schema *schema.Schema }
 
 // NewJSONSchema parses a schema.
 func NewJSONSchema(text []byte) (JSONSchemaValidator, error) {
-	if !json.Valid(text) {
-		return JSONSchemaValidator{}, errors.New("the schema is not valid JSON")
-	}
-	s, err := gojsonschema.NewSchema(gojsonschema.NewBytesLoader(text))
+	s, err := schema.Compile(text)
 	if err != nil {
 		return JSONSchemaValidator{}, fmt.Errorf("read the schema: %w", err)
 	}
@@ -191,10 +186,7 @@ func NewJSONSchema(text []byte) (JSONSchemaValidator, error) {
 func (v JSONSchemaValidator) Validate(answers []string) Score {
 	good := 0
 	for _, a := range answers {
-		if !json.Valid([]byte(a)) {
-			continue
-		}
-		if res, err := v.schema.Validate(gojsonschema.NewStringLoader(a)); err == nil && res.Valid() {
+		if v.schema.Check([]byte(a)) == nil {
 			good++
 		}
 	}

@@ -110,7 +110,7 @@ func layers() []layer {
 		{"routing", []string{"planparse", "internal/condition", "internal/layered", "internal/atomicfile",
 			"internal/language", "internal/lazyre", "internal/lists", "internal/phrase", "internal/redact", "internal/wordset"}},
 		{"routing/show", []string{"routing", "planparse", "internal/cells", "internal/layered", "internal/phrase"}},
-		{"planparse", []string{"internal/language", "internal/lazyre", "internal/lists"}},
+		{"planparse", []string{"internal/language", "internal/lazyre", "internal/lists", "internal/yamldoc"}},
 		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence", "internal/lazyre",
 			"internal/lists", "internal/wordset"}},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
@@ -204,6 +204,7 @@ func layers() []layer {
 		// a program: it runs tournaments between versions of real commits
 		{"tools/selection", []string{"gates", "gates/mutants/mutant", "internal/language", "patterns", "sampling"}},
 		{"internal/rooted", []string{"internal/atomicfile"}},
+		{"internal/schema", nil},
 		{"internal/seal", []string{"internal/atomicfile"}},
 		{"internal/store", []string{"internal/lists", "internal/seal"}},
 		{"tools/tinymodel", nil},
@@ -212,6 +213,7 @@ func layers() []layer {
 		{"tools/storm", []string{"tools/scratch"}},
 		{"internal/ui", []string{"internal/cells", "internal/lazyre", "internal/phrase", "internal/redact"}},
 		{"internal/web", []string{"internal/redact"}},
+		{"internal/yamldoc", nil},
 	}
 }
 
@@ -236,6 +238,9 @@ func doors() []door {
 			"one place opens and migrates; the storm looks at the file with its own eyes"},
 		{"database/sql", []string{"internal/store", "tools/storm"}, "queries live beside the schema"},
 		{"github.com/spf13/cobra", commandLine, "commands are flags and wiring"},
+		{"github.com/santhosh-tekuri/jsonschema", []string{"internal/schema"},
+			"one form of errors, and no schema is loaded from elsewhere"},
+		{"gopkg.in/yaml.v3", []string{"internal/yamldoc"}, "the fast reader is for files of the program"},
 		{"charm.land/", []string{"internal/ui"}, "one place talks to the terminal"},
 		{"github.com/charmbracelet/", []string{"internal/ui", "internal/cells"},
 			"one place talks to the terminal, and one measures what it shows"},
