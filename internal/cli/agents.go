@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/seal"
 	"github.com/runplan/runplan/patterns"
 )
@@ -154,12 +155,9 @@ func (a *App) HasProgram(root, program string) error {
 
 // OnPath finds a program in PATH.
 func (a *App) OnPath(name string) (string, error) {
-	path, _ := a.Getenv("PATH")
-	for _, dir := range strings.Split(path, string(os.PathListSeparator)) {
-		full := dir + string(os.PathSeparator) + name
-		if fi, err := os.Stat(full); dir != "" && err == nil && !fi.IsDir() && fi.Mode()&0o111 != 0 {
-			return full, nil
-		}
+	path, err := proc.LookPath(name, a.Environ)
+	if err != nil {
+		err = errors.New("not on PATH")
 	}
-	return "", errors.New("not on PATH")
+	return path, err
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/agents/solver"
-	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/trust"
 )
 
@@ -43,7 +42,7 @@ func (a *App) CompleteAgent(cmd *cobra.Command, _ []string, _ string) ([]string,
 			continue
 		}
 		state := "not installed"
-		if _, err := proc.LookPath(preset.Program, a.Environ); err == nil {
+		if _, err := a.OnPath(preset.Program); err == nil {
 			state = "installed"
 		}
 		names = append(names, cobra.CompletionWithDesc(preset.Name, state))

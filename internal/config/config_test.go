@@ -600,14 +600,6 @@ func TestNearest(t *testing.T) {
 			t.Errorf("near %s is %q, want %q", key, got, want)
 		}
 	}
-	for _, d := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}} {
-		if got := distance(d.a, d.b); got != d.want {
-			t.Errorf("%s to %s is %d, want %d", d.a, d.b, got, d.want)
-		}
-	}
 }
 
 // For any file, Load returns valid settings or an error that names the file.

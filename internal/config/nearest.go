@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // Nearest returns the known key closest to a mistyped one, or "" if none is close. A * in a known key matches the
@@ -21,7 +23,7 @@ func Nearest(key string, known []string) string {
 			}
 		}
 		candidate := strings.Join(parts, ".")
-		d := distance(key, candidate)
+		d := levenshtein.ComputeDistance(key, candidate)
 		// The same word in another section counts as close.
 		if parts[len(parts)-1] == words[len(words)-1] {
 			d = min(d, 1)
@@ -37,7 +39,7 @@ func Nearest(key string, known []string) string {
 func Similar(word string, known []string) string {
 	best, bestAt := "", min(3, len(word)/2+1)
 	for _, k := range known {
-		if d := distance(word, k); d < bestAt {
+		if d := levenshtein.ComputeDistance(word, k); d < bestAt {
 			best, bestAt = k, d
 		}
 	}
@@ -56,26 +58,4 @@ func other(words []string) string {
 		return section + ".command"
 	}
 	return ""
-}
-
-// distance returns the Levenshtein distance of two short strings.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for k := range row {
-		row[k] = k
-	}
-	for i := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for k := range b {
-			above := row[k+1]
-			cost := diagonal
-			if a[i] != b[k] {
-				cost++
-			}
-			row[k+1] = min(cost, above+1, row[k]+1)
-			diagonal = above
-		}
-	}
-	return row[len(b)]
 }

@@ -219,7 +219,7 @@ func (r *Repo) moveFile(ctx context.Context, branch, commit, message string) (mo
 		if lerr != nil || rerr != nil || !info.Mode().IsRegular() || len(was) != len(commit) || !isHash(was) {
 			return os.ErrInvalid
 		}
-		return appendTo(log, logLine(was, commit, message))
+		return appendTo(log, 0, logLine(was, commit, message))
 	})
 }
 
@@ -233,14 +233,14 @@ func (r *Repo) LogBranch(ctx context.Context, branch, commit string) error {
 	return err
 }
 
-func appendTo(path, text string) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+// appendTo appends text to a file. With flag [os.O_CREATE] it makes a missing file.
+func appendTo(path string, flag int, text string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY|flag, 0o666)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Close())
-	return err
+	return errors.Join(err, f.Close())
 }
 
 // token returns a random part of a unique name.

@@ -178,7 +178,7 @@ func (r *Repo) createFile(branch, commit, message string) bool {
 		if exists(file) {
 			return fs.ErrExist
 		}
-		return addTo(log, logLine(strings.Repeat("0", len(commit)), commit, message))
+		return appendTo(log, os.O_CREATE, logLine(strings.Repeat("0", len(commit)), commit, message))
 	})
 }
 
@@ -187,7 +187,8 @@ func (w *Workspace) switchFile(head, was, branch, commit string) bool {
 	from := strings.TrimPrefix(head, "refs/heads/")
 	file := filepath.Join(w.GitDir, "HEAD")
 	return underLock(file, "ref: refs/heads/"+branch, func() error {
-		return addTo(w.headLog(), logLine(was, commit, fmt.Sprintf("checkout: moving from %s to %s", from, branch)))
+		moved := fmt.Sprintf("checkout: moving from %s to %s", from, branch)
+		return appendTo(w.headLog(), os.O_CREATE, logLine(was, commit, moved))
 	})
 }
 
@@ -215,15 +216,6 @@ func underLock(file, text string, do func() error) bool {
 
 func logLine(was, is, message string) string {
 	return fmt.Sprintf("%s %s %s <%s> %d +0000\t%s\n", was, is, ourName, ourEmail, time.Now().Unix(), message)
-}
-
-// addTo appends text to a file, which it creates if it is missing.
-func addTo(path, text string) error {
-	err := appendTo(path, text)
-	if errors.Is(err, fs.ErrNotExist) {
-		return os.WriteFile(path, []byte(text), 0o666)
-	}
-	return err
 }
 
 // indexTree stores the tree of the index as git write-tree does, if that needs no process. It trusts that these objects

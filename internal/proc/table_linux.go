@@ -209,14 +209,7 @@ func hasEntry(r row, entry string) bool {
 	if entry == "" || !r.memory {
 		return false
 	}
-	b := environmentOf(r.pid)
-	for end := time.Now().Add(execTime); len(b) == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
-		waits := inExec(r.pid)
-		if b = environmentOf(r.pid); !waits { // exec may have ended before inExec looked
-			break
-		}
-	}
-	for kv := range bytes.SplitSeq(b, []byte{0}) {
+	for kv := range bytes.SplitSeq(environmentOf(r.pid), []byte{0}) {
 		if string(kv) == entry {
 			return true
 		}
@@ -224,25 +217,27 @@ func hasEntry(r row, entry string) bool {
 	return false
 }
 
-// environmentOf returns the environment with which a process was started, nil if it cannot be read.
+// execTime limits the wait for a process to finish its exec. It takes less than a millisecond where the CPU is free.
+const execTime = time.Second
+
+// environmentOf returns the environment with which a process was started, and nil if it cannot be read. In the middle of
+// exec a process has none, so environmentOf reads again.
 func environmentOf(pid int) []byte {
-	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return b
+	for end := time.Now().Add(execTime); ; time.Sleep(time.Millisecond) {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+		if err != nil || len(b) > 0 || hasNoEnvironment(pid) || time.Now().After(end) {
+			return b
+		}
+	}
 }
 
-// execTime limits the wait for a process to finish its exec.
-const execTime = 100 * time.Millisecond
-
-// inExec reports whether a process is in the middle of exec, where its environment cannot be read yet. A process that
-// was started with an empty environment is not.
-func inExec(pid int) bool {
-	const environmentEnd = 48 // its index in the fields after the name
+// hasNoEnvironment reports whether a process was started with an empty environment or has ended. In the middle of exec
+// it is neither.
+func hasNoEnvironment(pid int) bool {
+	const size, start, end = 20, 47, 48 // of the memory and of the environment: indexes in the fields after the name
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
 	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	return len(f) > environmentEnd && number(f[environmentEnd]) == 0
+	return err != nil || len(f) <= end || number(f[size]) == 0 || number(f[end]) > 0 && number(f[start]) == number(f[end])
 }
 
 // Above lists the ancestors of this process, the parent first. Processes adopted by a keeper are its descendants, so

@@ -51,6 +51,9 @@ func TestSweepKillsProcessesInExec(t *testing.T) {
 		}
 		Sweep(tag)
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(out)))
+		for end := time.Now().Add(time.Second); bornAt(pid) != "" && time.Now().Before(end); { // it may still be exiting
+			time.Sleep(time.Millisecond)
+		}
 		if bornAt(pid) != "" {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			t.Fatalf("process %s survived", out)

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"html"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -217,29 +218,15 @@ func hexValue(s string, at, n int) (rune, bool) {
 	return v, true
 }
 
-// named holds the characters of the most common named references of HTML.
-var named = map[string]rune{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
-
 // reference reads a character reference of HTML.
 func reference(s string) (rune, int) {
 	end := strings.IndexByte(s[:min(len(s), 10)], ';')
 	if end < 3 {
 		return 0, 0
 	}
-	name := s[1:end]
-	if r, ok := named[name]; ok {
+	text := html.UnescapeString(s[:end+1])
+	if r, n := utf8.DecodeRuneInString(text); n == len(text) {
 		return r, end + 1
 	}
-	if name[0] != '#' {
-		return 0, 0
-	}
-	base, digits := 10, name[1:]
-	if digits != "" && digits[0]|0x20 == 'x' {
-		base, digits = 16, digits[1:]
-	}
-	v, err := strconv.ParseUint(digits, base, 32)
-	if err != nil || v > utf8.MaxRune {
-		return 0, 0
-	}
-	return rune(v), end + 1
+	return 0, 0
 }

@@ -57,9 +57,10 @@ func detached(t *testing.T, mark string) (pid string) {
 	return pid
 }
 
+// alive reports whether a process has memory. A process that is exiting has none, and no zombie has.
 func alive(pid string) bool {
-	stat, err := os.ReadFile("/proc/" + pid + "/stat")
-	return err == nil && !strings.Contains(string(stat), ") Z ")
+	memory, err := os.ReadFile("/proc/" + pid + "/statm")
+	return err == nil && !strings.HasPrefix(string(memory), "0 ")
 }
 
 // A worker that takes the folder of a killed worker kills the processes that the killed worker started, and no

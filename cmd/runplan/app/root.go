@@ -27,6 +27,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/setup"
 	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/trust"
 )
 
 // newRootCommand returns the tree of commands, or the part of it that is enough for args.
@@ -148,7 +149,8 @@ func commandGroups() []commandGroup {
 			{"training", newTrainingCommand},
 		}},
 		{cli.GroupTalk, []command{
-			{"ask", owner.NewAskCommand}, {"note", owner.NewNoteCommand}, {"critical", owner.NewCriticalCommand},
+			{"ask", owner.NewSayCommand(trust.Ask)}, {"note", owner.NewSayCommand(trust.Note)},
+			{"critical", owner.NewSayCommand(trust.Critical)},
 			{"inbox", owner.NewInboxCommand}, {"feedback", owner.NewFeedbackCommand}, {"self-fix", selffix.NewSelfFixCommand},
 			{"standup", owner.NewStandupCommand}, {"notify", owner.NewNotifyCommand},
 		}},

@@ -165,17 +165,8 @@ func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Co
 			fmt.Fprintf(a.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
 		},
 		Review: func(ctx context.Context, unit, file string) (*lifecycle.Review, lifecycle.Record, error) {
-			r, err := lifecycle.Prepare(ctx, p.Repo.Root,
-				lifecycle.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
-			if err != nil {
-				return nil, lifecycle.Record{}, err
-			}
-			res, cold, err := r.Ask(ctx, ask, model)
-			if err != nil {
-				return r, lifecycle.Record{}, err
-			}
-			rec := r.Judged(res, cold, time.Now())
-			if file == "" {
+			r, rec, err := blueprints.ReviewLive(ctx, p.Repo.Root, unit, file, d, ask, model)
+			if err == nil && file == "" {
 				_, err = r.Handle(rec, time.Now())
 			}
 			return r, rec, err

@@ -81,6 +81,21 @@ func ReviewModel(ctx context.Context, a *cli.App, p *cli.Project, kind string) (
 	return a.Logged(p, llm.New(a.ModelOptions(p, nil)), cli.NewTaskID(), kind), model, err
 }
 
+// ReviewLive has a model review a live unit, or one of its files.
+func ReviewLive(ctx context.Context, root, unit, file string, d lifecycle.Deps, ask llm.Completer,
+	model llm.Model) (*lifecycle.Review, lifecycle.Record, error) {
+	r, err := lifecycle.Prepare(ctx, root,
+		lifecycle.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
+	if err != nil {
+		return nil, lifecycle.Record{}, err
+	}
+	res, cold, err := r.Ask(ctx, ask, model)
+	if err != nil {
+		return r, lifecycle.Record{}, err
+	}
+	return r, r.Judged(res, cold, time.Now()), nil
+}
+
 func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {
 	switch {
 	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
@@ -117,15 +116,11 @@ func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 		return lifecycle.Maintained{}, err
 	}
 	return lifecycle.ReviewLive(ctx, root, time.Now(), func(ctx context.Context, unit string) (lifecycle.Handled, error) {
-		r, err := lifecycle.Prepare(ctx, root, lifecycle.Options{Unit: unit, State: blueprint.Live, Reviewer: "agent"}, d)
+		r, rec, err := ReviewLive(ctx, root, unit, "", d, client, model)
 		if err != nil {
 			return lifecycle.Handled{}, err
 		}
-		res, cold, err := r.Ask(ctx, client, model)
-		if err != nil {
-			return lifecycle.Handled{}, err
-		}
-		return r.Handle(r.Judged(res, cold, time.Now()), time.Now())
+		return r.Handle(rec, time.Now())
 	})
 }
 

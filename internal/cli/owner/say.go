@@ -16,37 +16,30 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// newSayCommand makes the command ask, note or critical. They differ only in the kind of the item.
-func newSayCommand(a *cli.App, kind, short string) *cobra.Command {
-	return &cobra.Command{
-		Use:   kind + " TEXT",
-		Short: short,
-		Long: short + `. It goes into the inbox of this user and is acknowledged at once; no model
-is called. - reads the text from standard input. runplan inbox lists the messages.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := readText(a, args)
-			if err != nil {
-				return err
-			}
-			return say(cmd.Context(), a, kind, text)
-		},
+// NewSayCommand returns the constructor of the command ask, note or critical. They differ only in the kind of the item.
+func NewSayCommand(kind string) func(*cli.App) *cobra.Command {
+	short := map[string]string{
+		trust.Ask:      "Leave a question for runplan or its owner",
+		trust.Note:     "Leave a note that needs no answer",
+		trust.Critical: "Leave a critical message: it is listed first",
+	}[kind]
+	return func(a *cli.App) *cobra.Command {
+		return &cobra.Command{
+			Use:   kind + " TEXT",
+			Short: short,
+			Long: short + `. It goes into the inbox of this user and is acknowledged at once; no model
+is called. - reads the text from standard input. runplan inbox lists the messages.` +
+				cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+			Args: cobra.MinimumNArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				text, err := readText(a, args)
+				if err != nil {
+					return err
+				}
+				return say(cmd.Context(), a, kind, text)
+			},
+		}
 	}
-}
-
-// NewAskCommand returns the command ask.
-func NewAskCommand(a *cli.App) *cobra.Command {
-	return newSayCommand(a, trust.Ask, "Leave a question for runplan or its owner")
-}
-
-// NewNoteCommand returns the command note.
-func NewNoteCommand(a *cli.App) *cobra.Command {
-	return newSayCommand(a, trust.Note, "Leave a note that needs no answer")
-}
-
-// NewCriticalCommand returns the command critical.
-func NewCriticalCommand(a *cli.App) *cobra.Command {
-	return newSayCommand(a, trust.Critical, "Leave a critical message: it is listed first")
 }
 
 // maxText is the highest number of bytes read from standard input. The inbox accepts less and reports it.
