@@ -185,7 +185,9 @@ func MeaningOf(name string) Meaning {
 
 // Scorer rates candidates by the built-in score or by an expression in the settings. Its zero value uses the built-in
 // score.
-type Scorer struct{ own *condition.Expression[inputs, int] }
+type Scorer struct {
+	own *condition.Expression[inputs, int]
+}
 
 // NewScorer compiles [sampling] score. An empty text means the built-in score. The names are tests, diff, lint,
 // lessons, ast, own, agreed, held, likely and compared; integer division rounds down. Errors name the column.
