@@ -1,4 +1,5 @@
-// Package yamldoc reads YAML. A panic of the library is an error, because people and models write these files.
+// Package yamldoc parses YAML documents for lessons, rule files, blueprints and the front matter of plans. Its errors name
+// the line, and a panic of the YAML library becomes an error.
 package yamldoc
 
 import (
