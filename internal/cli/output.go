@@ -13,10 +13,11 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
-	"github.com/spf13/cobra"
 )
 
 // ExitStatus renders the exit codes at the end of a command's help.
@@ -99,7 +100,7 @@ func (a *App) PrintTable(v any, none string, header []string, rows ui.Rows) erro
 	})
 }
 
-// WithJSON adds --json to a command. what is what it prints then.
+// WithJSON adds the flag --json to a command. what names the output, such as "a JSON array".
 func (a *App) WithJSON(what string, cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVar(&a.JSON, "json", false, "print "+what)
 	return cmd

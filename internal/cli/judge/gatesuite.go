@@ -40,9 +40,9 @@ func GateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, req
 	return s, done, nil
 }
 
-// SuiteOf returns the gate settings of the configuration, with the gates that live as long as the process. These are
-// the rule libraries and the plugins. Libraries are those of the user's checkout, never of a workspace, and are read
-// when a gate first uses them. A plugin starts on first use. done ends the plugins.
+// SuiteOf returns the gate settings of the configuration. They include the gates that live as long as the process: the
+// gates of rules and of plugins. Rules come from the user's checkout, never from a workspace, and are read when a gate
+// first uses them. A plugin starts on first use. done ends the plugins.
 func SuiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *rulebook.RuleBooks) (s gates.Settings,
 	done func()) {
 	s = GateSettings(p, self, requireTests)
@@ -89,9 +89,7 @@ func (l *lazyPlugin) Info() gates.Info {
 func (l *lazyPlugin) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
 	l.mu.Lock()
 	if l.open == nil && l.failed == nil {
-		if l.config.Reaper == nil {
-			l.config.Reaper = s.Reaper
-		}
+		l.config.Reaper = s.Reaper
 		l.open, l.failed = plugin.Open(ctx, l.config)
 	}
 	open, err := l.open, l.failed
