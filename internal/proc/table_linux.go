@@ -17,7 +17,14 @@ type row struct {
 	state                    byte
 	start                    uint64 // clock ticks since boot
 	memory                   bool   // false for a thread of the kernel
+	program                  program
 }
+
+// program holds the addresses of a process that the kernel sets in exec.
+type program struct{ codeEnd, envStart, envEnd uint64 }
+
+// ready reports whether exec is done: the kernel sets the end of the code last.
+func (p program) ready() bool { return p.codeEnd > 0 }
 
 func (r row) alive() bool { return r.pid != 0 && r.state != 'Z' && r.state != 'X' }
 
@@ -53,6 +60,7 @@ func parseRow(pid int, b []byte) (row, bool) {
 		return row{}, false
 	}
 	r := row{pid: pid}
+	var err error
 	field := 0
 	for f := range bytes.FieldsSeq(rest) {
 		switch field {
@@ -65,18 +73,24 @@ func parseRow(pid int, b []byte) (row, bool) {
 		case 3:
 			r.session = number(f)
 		case 19:
-			start, err := strconv.ParseUint(string(f), 10, 64)
-			if r.start = start; err != nil {
+			if r.start, err = strconv.ParseUint(string(f), 10, 64); err != nil {
 				return row{}, false
 			}
 		case 20:
 			r.memory = number(f) > 0
-			return r, true
+		case 24:
+			r.program.codeEnd = address(f)
+		case 47:
+			r.program.envStart = address(f)
+		case 48:
+			r.program.envEnd = address(f)
 		}
 		field++
 	}
-	return row{}, false
+	return r, field > 20
 }
+
+func address(b []byte) uint64 { n, _ := strconv.ParseUint(string(b), 10, 64); return n }
 
 func number(b []byte) int { n, _ := strconv.Atoi(string(b)); return n }
 
@@ -205,39 +219,30 @@ func closure(rows []row, ours map[int]bool) []member {
 	return out
 }
 
-func hasEntry(r row, entry string) bool {
-	if entry == "" || !r.memory {
-		return false
-	}
-	for kv := range bytes.SplitSeq(environmentOf(r.pid), []byte{0}) {
-		if string(kv) == entry {
-			return true
-		}
-	}
-	return false
-}
-
 // execTime limits the wait for a process to finish its exec. It takes less than a millisecond where the CPU is free.
 const execTime = time.Second
 
-// environmentOf returns the environment with which a process was started, and nil if it cannot be read. In the middle of
-// exec a process has none, so environmentOf reads again.
-func environmentOf(pid int) []byte {
-	for end := time.Now().Add(execTime); ; time.Sleep(time.Millisecond) {
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-		if err != nil || len(b) > 0 || hasNoEnvironment(pid) || time.Now().After(end) {
-			return b
-		}
+// hasEntry reports whether the process was started with the environment entry KEY=VALUE. In the middle of exec a process
+// shows no environment or a part of it, so hasEntry reads again until the environment is whole.
+func hasEntry(r row, entry string) bool {
+	if entry == "" {
+		return false
 	}
-}
-
-// hasNoEnvironment reports whether a process was started with an empty environment or has ended. In the middle of exec
-// it is neither.
-func hasNoEnvironment(pid int) bool {
-	const size, start, end = 20, 47, 48 // of the memory and of the environment: indexes in the fields after the name
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	return err != nil || len(f) <= end || number(f[size]) == 0 || number(f[end]) > 0 && number(f[start]) == number(f[end])
+	for end := time.Now().Add(execTime); r.memory; time.Sleep(time.Millisecond) {
+		env, err := os.ReadFile("/proc/" + strconv.Itoa(r.pid) + "/environ")
+		for kv := range bytes.SplitSeq(env, []byte{0}) {
+			if string(kv) == entry {
+				return true
+			}
+		}
+		now, ok := readRow(r.pid)
+		whole := now.program == r.program && r.program.ready() && uint64(len(env)) == r.program.envEnd-r.program.envStart
+		if err != nil || !ok || whole || time.Now().After(end) {
+			return false
+		}
+		r = now
+	}
+	return false
 }
 
 // Above lists the ancestors of this process, the parent first. Processes adopted by a keeper are its descendants, so

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"fmt"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -39,12 +40,20 @@ func TestFindLeftProcesses(t *testing.T) {
 	}
 }
 
-// A process that is in the middle of exec, where it has no environment yet, is swept all the same.
+// A process that is in the middle of exec, where its environment is absent or incomplete, is swept too. A large
+// environment makes exec take longer.
 func TestSweepKillsProcessesInExec(t *testing.T) {
-	for range 100 {
+	var large []string
+	for i := range 2_000 {
+		large = append(large, fmt.Sprintf("ENTRY_%d=1", i))
+	}
+	for i := range 100 {
 		tag := NewTag()
-		x := exec.Command("bash", "-c", "setsid sleep 30 >/dev/null 2>&1 & echo $!")
+		x := exec.Command("sh", "-c", "setsid sleep 30 >/dev/null 2>&1 & echo $!")
 		x.Env = append(x.Environ(), tag)
+		if i%2 == 0 {
+			x.Env = append(x.Env, large...)
+		}
 		out, err := x.Output()
 		if err != nil {
 			t.Fatal(err)
