@@ -31,10 +31,13 @@ type result struct {
 	commits       int
 	indexed, took time.Duration
 	asked         int
-	scores        map[string]score // by method and budget
+	scores        map[string]score    // by method and budget
+	opened        map[string][]effort // by order
 }
 
-func newResult(name string) result { return result{name: name, scores: map[string]score{}} }
+func newResult(name string) result {
+	return result{name: name, scores: map[string]score{}, opened: map[string][]effort{}}
+}
 
 func (r *result) add(method string, budget int, g goal, shown []piece) {
 	r.sum(fmt.Sprintf("%s/%d", method, budget), g.score(shown))
@@ -64,8 +67,12 @@ func (b *board) print(w io.Writer) {
 		for k, s := range r.scores {
 			total.sum(k, s)
 		}
+		for o, list := range r.opened {
+			total.opened[o] = append(total.opened[o], list...)
+		}
 	}
 	b.table(w, total)
+	total.tableOpening(w)
 	if worse := b.worse(); len(worse) > 0 {
 		fmt.Fprintf(w, "\nbelow BM25 over chunks: %s\n", strings.Join(worse, "; "))
 	}

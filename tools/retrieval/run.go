@@ -119,6 +119,9 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 	if b.dump != nil {
 		return b.dumpFeatures(ctx, deps(""), c.dir, t, want, all, res.name, ranked["BM25, chunks of 40 lines"])
 	}
+	if err := res.measureOpening(ctx, deps(""), c.dir, t, all, want, ranked); err != nil {
+		return err
+	}
 	for _, budget := range b.o.budgets {
 		for _, m := range b.o.methods {
 			var shown []piece
