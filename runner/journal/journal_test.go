@@ -27,8 +27,8 @@ func start(t *testing.T, run string, loop int, j *store.Journal) *store.Journal 
 		}
 		t.Cleanup(func() { j.Close() })
 	}
-	info := runner.Info{Plan: "plan.md", Title: "Shop", Slug: run, Agent: "a", LoopVersion: loop, MaxAttempts: 1, Workers: 1,
-		Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "cart"}}}
+	info := runner.Info{Plan: "plan.md", Title: "Shop", Slug: run, Agent: "a", LoopVersion: loop, MaxAttempts: 1,
+		Workers: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "cart"}}}
 	body, err := runner.Event{Seq: 1, At: began, Run: run, Kind: runner.RunStarted, Job: &info}.Encode()
 	if err == nil {
 		err = j.AddRun(t.Context(),
@@ -44,7 +44,8 @@ func start(t *testing.T, run string, loop int, j *store.Journal) *store.Journal 
 // write adds an event of a run as this text.
 func write(t *testing.T, j *store.Journal, run string, seq int, kind, body string) {
 	t.Helper()
-	if err := j.Append(t.Context(), store.Record{Run: run, Seq: seq, At: began, Kind: kind, Body: []byte(body)}); err != nil {
+	err := j.Append(t.Context(), store.Record{Run: run, Seq: seq, At: began, Kind: kind, Body: []byte(body)})
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -61,7 +62,8 @@ func TestEventsEndAtATornEvent(t *testing.T) {
 			read = append(read, ev.Seq)
 		}
 	}
-	if fmt.Sprint(read) != "[1 2]" || failed == nil || !strings.Contains(failed.Error(), "event 3 of run r cannot be read") {
+	if fmt.Sprint(read) != "[1 2]" || failed == nil ||
+		!strings.Contains(failed.Error(), "event 3 of run r cannot be read") {
 		t.Errorf("events %v, %v", read, failed)
 	}
 	if _, err := List(t.Context(), j, runner.Filter{}); err == nil {
