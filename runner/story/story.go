@@ -1,6 +1,7 @@
 // Package story derives the timeline of a run from its events and draws it, for the report and the page. A span is a
-// period in which one batch was edited, checked, merged, or waited for a limit. From the spans follow working time and
-// waiting time, of a batch and of the run. Pauses between the sessions of a run do not count.
+// period in which one batch was edited, checked, merged, or waited for a limit. From the spans follow the commands that
+// run now, and working time and waiting time, of a batch and of the run. Pauses between the sessions of a run do not
+// count. [Contests] says which commands are those of competing candidates.
 package story
 
 import (
@@ -64,7 +65,7 @@ func spanKind(k runner.CommandKind) string {
 	return ""
 }
 
-// Course collects the spans of a run from its events. The timelines of the report and of the page use it.
+// Course collects the spans of a run from its events. The board, the report and the page use it.
 type Course struct {
 	Spans   []Span // that are over
 	Dropped int    // spans that were dropped because of Max
