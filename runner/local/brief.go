@@ -13,14 +13,14 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// chronicle is the history of the run's batches, for the briefs of later batches.
-type chronicle struct {
-	ended   []briefing.Earlier // in the order of their end
+// Chronicle is the history of the run's batches, for the briefs of later batches.
+type Chronicle struct {
+	Ended   []briefing.Earlier // in the order of their end
 	working []string           // keys of running batches
 }
 
-// add applies an event. sum is the summary of the run including that event.
-func (h *chronicle) add(ev runner.Event, sum runner.Summary) {
+// Add applies an event. sum is the summary of the run including that event.
+func (h *Chronicle) Add(ev runner.Event, sum runner.Summary) {
 	of := func(e briefing.Earlier) bool { return e.Key == ev.Batch }
 	is := func(k string) bool { return k == ev.Batch }
 	switch ev.Kind {
@@ -28,17 +28,17 @@ func (h *chronicle) add(ev runner.Event, sum runner.Summary) {
 		h.working = append(slices.DeleteFunc(h.working, is), ev.Batch)
 	case runner.BatchPassed, runner.BatchFailed:
 		h.working = slices.DeleteFunc(h.working, is)
-		h.ended = slices.DeleteFunc(h.ended, of)
+		h.Ended = slices.DeleteFunc(h.Ended, of)
 		if i := slices.IndexFunc(sum.Batches, func(b runner.BatchSummary) bool { return b.Key == ev.Batch }); i >= 0 {
-			h.ended = append(h.ended, EarlierOf(sum.Batches[i]))
+			h.Ended = append(h.Ended, earlierOf(sum.Batches[i]))
 		}
 	case runner.Reopened:
-		h.working, h.ended = slices.DeleteFunc(h.working, is), slices.DeleteFunc(h.ended, of)
+		h.working, h.Ended = slices.DeleteFunc(h.working, is), slices.DeleteFunc(h.Ended, of)
 	}
 }
 
-// EarlierOf converts the summary of a batch for briefs.
-func EarlierOf(s runner.BatchSummary) briefing.Earlier {
+// earlierOf converts the summary of a batch for briefs.
+func earlierOf(s runner.BatchSummary) briefing.Earlier {
 	return briefing.Earlier{
 		Key: s.Key, Number: s.Number, Title: s.Title, Merged: s.State == string(runner.Passed), Reason: s.Reason,
 		Attempts: s.Attempts, Duration: time.Duration(s.DurationMS) * time.Millisecond, TestsBefore: s.TestsBefore,
@@ -59,7 +59,7 @@ func (w *work) gather(ctx context.Context, c runner.Command, b *planparse.Batch)
 		return in, nil // a script agent follows the plan and reads nothing else
 	}
 	h := w.chronicle()
-	in.Earlier = h.ended
+	in.Earlier = h.Ended
 	for _, key := range h.working {
 		if other, ok := w.Plan.Batch(key); ok && key != c.Batch {
 			in.AtWork = append(in.AtWork, briefing.OtherOf(other))

@@ -136,7 +136,7 @@ type session struct {
 	live     bool                        // events happen now; false during replay
 	notes    []string
 	noted    chan struct{}
-	history  chronicle
+	history  Chronicle
 	limits   limits // agent limits last written to the journal
 	config   string // settings digest last written to the journal
 	watch    failures.Observer
@@ -185,10 +185,10 @@ func (e *Engine) open(ctx context.Context, run string, info runner.Info) *sessio
 		Difference: func(ctx context.Context, from, to string) ([]string, int, int, error) {
 			return failures.Difference(ctx, e.Repo, from, to)
 		}}
-	s.work.chronicle = func() chronicle {
+	s.work.chronicle = func() Chronicle {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return chronicle{slices.Clone(s.history.ended), slices.Clone(s.history.working)}
+		return Chronicle{slices.Clone(s.history.Ended), slices.Clone(s.history.working)}
 	}
 	s.work.pool = &Pool{
 		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs,
@@ -426,7 +426,7 @@ func (s *session) remember(ev runner.Event) error {
 		s.facts[ev.Batch] = f
 	}
 	f.add(ev)
-	s.history.add(ev, s.fold.Summary())
+	s.history.Add(ev, s.fold.Summary())
 	switch ev.Kind {
 	case runner.Merged:
 		if ev.Outcome == runner.OutcomeOK {

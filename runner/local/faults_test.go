@@ -139,7 +139,7 @@ func TestGitChangeReasonHidesSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Plan, b.digest = plan, func(int) (string, string) { return "", "" }
-	b.chronicle = func() chronicle { return chronicle{} }
+	b.chronicle = func() Chronicle { return Chronicle{} }
 	b.Agent = switching{b, secret}
 	e, err := b.Execute(t.Context(),
 		runner.Command{ID: "1/r1-c0/execute", Kind: runner.Execute, Batch: "1", Attempt: 1, Base: b.base},

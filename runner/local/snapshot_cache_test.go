@@ -24,7 +24,7 @@ func (b *bench) atWork() {
 		b.t.Fatal(err)
 	}
 	b.Plan, b.digest = plan, func(int) (string, string) { return "", "" }
-	b.chronicle = func() chronicle { return chronicle{} }
+	b.chronicle = func() Chronicle { return Chronicle{} }
 }
 
 // let runs an agent on a batch and returns the event about it.

@@ -54,7 +54,7 @@ type work struct {
 	refs        *refs
 
 	failures  *failures.Store
-	chronicle func() chronicle
+	chronicle func() Chronicle
 	styleOnce sync.Once
 	styleText string
 

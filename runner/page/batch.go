@@ -95,7 +95,7 @@ func (s *site) frame(ctx context.Context, run, key string) (f frame, v batchView
 					needed{sum.Batches[j].Number, sum.Batches[j].Title, "../" + batchHref(need), board.Rows[j].State})
 			}
 		}
-		v.times(w.lanes.Clock(key))
+		v.times(standing.Course.Clock(key))
 		f = frame{run: w.run, key: key, journal: s.hub.journal, ended: w.ended, sum: b}
 		if m := w.marks[key]; m != nil {
 			f.first, f.last = m.first, m.last
@@ -271,7 +271,7 @@ func (s *site) liveBatch(w http.ResponseWriter, r *http.Request, run string) err
 		err = s.hub.with(ctx, run, func(at *watch) error {
 			sum := at.printer.Standing().Summary
 			s.hub.standing(&sum)
-			look.Stamp = fmt.Sprint(sum.Status, at.marks[key].seq(), s.hub.sizes(at.marks[key]))
+			look.Stamp = fmt.Sprint(sum.Status, at.marks[key].seq(), s.hub.sizes(at, key))
 			return nil
 		})
 		if err != nil || look.Stamp == last {

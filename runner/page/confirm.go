@@ -64,9 +64,9 @@ func (s *site) confirmationOf(ctx context.Context, act, run, batch string) (conf
 		case ActCancel:
 			d.cancel(sum)
 		case ActResume:
-			d.resume(sum, w.info)
+			d.resume(sum, *w.printer.Standing().Info)
 		case ActRetry:
-			return d.retry(sum, w.info)
+			return d.retry(sum, *w.printer.Standing().Info)
 		case ActDiscard:
 			d.discard(sum)
 		default:

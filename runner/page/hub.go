@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/ledger"
 	"github.com/runplan/runplan/runner/report"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // hub reads the journal for all open pages.
@@ -99,7 +100,7 @@ func (h *hub) follow(ctx context.Context, run string) (*watch, error) {
 			delete(h.watches, run) // it may be incomplete
 			return nil, err
 		}
-		w.apply(e, h.Layout)
+		w.apply(e)
 	}
 	h.watches[run] = w
 	h.forget()
@@ -250,8 +251,6 @@ type watch struct {
 	next    int // seq of the next event
 	used    time.Time
 	printer report.Printer
-	info    runner.Info
-	lanes   lanes
 	queue   []string // keys of the batches in the merge queue, in order
 	story   []told
 	spent   ledger.Sum
@@ -273,25 +272,17 @@ type told struct {
 // maxStory limits the stored lines; runplan log shows all.
 const maxStory = 60
 
-// mark holds the events of a batch and its running agents.
-type mark struct {
-	first, last int
-	tournament  bool
-	agent       string         // the last agent started
-	logs        map[int]string // logs of running agents, by candidate, relative to .runplan
-}
+// mark holds the first and the last event of a batch.
+type mark struct{ first, last int }
 
 func newWatch(run string, zone *time.Location) *watch {
-	return &watch{run: run, printer: report.Printer{Zone: zone}, marks: map[string]*mark{}, lanes: newLanes()}
+	return &watch{run: run, printer: report.Printer{Zone: zone}, marks: map[string]*mark{}}
 }
 
 // apply adds one event, in journal order.
-func (w *watch) apply(e runner.Event, layout journal.Layout) {
+func (w *watch) apply(e runner.Event) {
 	w.next = e.Seq + 1
 	w.ended = e.Kind == runner.RunFinished || e.Kind.Afterwards()
-	if e.Job != nil {
-		w.info = *e.Job
-	}
 	for _, l := range w.printer.Lines(e) {
 		w.story = append(w.story, told{e.At, l.Tone, l.Text})
 	}
@@ -301,15 +292,12 @@ func (w *watch) apply(e runner.Event, layout journal.Layout) {
 	w.ledger.Event(e)
 	w.spent.Add(w.ledger.Lines)
 	w.ledger.Lines = w.ledger.Lines[:0]
-	w.lanes.Apply(e)
 	w.line(e)
 	if e.Batch != "" {
-		w.mark(e, layout)
-	}
-	if e.Kind == runner.RunResumed || e.Kind == runner.RunFinished {
-		for _, m := range w.marks {
-			clear(m.logs)
+		if w.marks[e.Batch] == nil {
+			w.marks[e.Batch] = &mark{first: e.Seq}
 		}
+		w.marks[e.Batch].last = e.Seq
 	}
 }
 
@@ -328,36 +316,9 @@ func (w *watch) line(e runner.Event) {
 	}
 }
 
-func (w *watch) mark(e runner.Event, layout journal.Layout) {
-	m := w.marks[e.Batch]
-	if m == nil {
-		m = &mark{first: e.Seq, logs: map[int]string{}}
-		w.marks[e.Batch] = m
-	}
-	m.last = e.Seq
-	switch e.Kind {
-	case runner.Sampled:
-		m.tournament = e.Outcome == runner.OutcomeOK
-	case runner.Judged:
-		m.tournament = e.Outcome == runner.OutcomeUndecided
-	}
-	if runner.KindOf(e.Command) != runner.Execute {
-		return
-	}
-	number := 0
-	if m.tournament {
-		number = runner.CandidateOf(e.Command)
-	}
-	delete(m.logs, number)
-	if e.Kind == runner.Dispatched {
-		m.agent = e.Agent
-		m.logs[number] = logOf(layout, w.run, e, number)
-	}
-}
-
 // logOf returns the log of an attempt, or of one of its candidates, relative to .runplan.
-func logOf(layout journal.Layout, run string, e runner.Event, candidate int) string {
-	dir := layout.Rel(layout.Attempt(run, e.Batch, e.Attempt))
+func (h *hub) logOf(run, batch string, attempt, candidate int) string {
+	dir := h.Layout.Rel(h.Layout.Attempt(run, batch, attempt))
 	if candidate > 0 {
 		dir += "/c" + strconv.Itoa(candidate)
 	}
@@ -371,13 +332,8 @@ const (
 	patchName = "changes.patch"
 )
 
-// writing lists the logs of the running agents, by batch.
-func (w *watch) writing() map[string]map[int]string {
-	out := map[string]map[int]string{}
-	for key, m := range w.marks {
-		if len(m.logs) > 0 {
-			out[key] = m.logs
-		}
-	}
-	return out
+// writing lists what the running agents of a batch do, or with "" of all.
+func (w *watch) writing(batch string) []story.Span {
+	return slices.DeleteFunc(w.printer.Standing().Course.Open(batch),
+		func(s story.Span) bool { return s.Kind != story.Edit })
 }

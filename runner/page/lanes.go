@@ -13,17 +13,6 @@ import (
 	"github.com/runplan/runplan/runner/story"
 )
 
-const maxSpans = 400
-
-func newLanes() lanes {
-	l := lanes{story.NewCourse()}
-	l.Max = maxSpans
-	return l
-}
-
-// lanes draws the timeline: a lane per worker, and lanes for checks and merges.
-type lanes struct{ story.Course }
-
 // placed is a span with the number of its lane among those of its kind, counted from 0.
 type placed struct {
 	story.Span
@@ -54,11 +43,11 @@ func place(spans []story.Span) (all []placed, most map[string]int) {
 	return all, most
 }
 
-// picture draws the lanes. more is the time since the last event, in which active work continues. The picture is
-// empty without any work.
-func (l *lanes) picture(numbers map[string]string, more time.Duration) template.HTML {
-	spans, end := slices.Clone(l.Spans), l.Now+more.Milliseconds()
-	for _, s := range l.Open() {
+// lanes draws the timeline: a lane per worker, and lanes for checks and merges. more is the time since the last event,
+// in which active work continues. The picture is empty without any work.
+func lanes(c *story.Course, numbers map[string]string, more time.Duration) template.HTML {
+	spans, end := slices.Clone(c.Spans), c.Now+more.Milliseconds()
+	for _, s := range c.Open("") {
 		s.To = end
 		spans = append(spans, s)
 	}
@@ -67,7 +56,7 @@ func (l *lanes) picture(numbers map[string]string, more time.Duration) template.
 		return ""
 	}
 	p := story.Picture{Names: 92, Row: 26, Bar: 18, End: end}
-	if l.Dropped > 0 {
+	if c.Dropped > 0 {
 		p.Begin = all[0].From
 	}
 	first := map[string]int{}

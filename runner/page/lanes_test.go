@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // Of a long run only the latest spans are kept, and the dropped ones are counted.
 func TestLanesKeepLatestSpans(t *testing.T) {
-	l := newLanes()
+	const maxSpans = 400
+	l := story.NewCourse()
+	l.Max = maxSpans
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for i := range maxSpans + 3 {
 		id := fmt.Sprintf("%d/r1-c0/execute", i)
@@ -26,7 +29,7 @@ func TestLanesKeepLatestSpans(t *testing.T) {
 	if first := l.Spans[0].Batch; first != "3" {
 		t.Errorf("the first one kept is of batch %s", first)
 	}
-	svg := string(l.picture(nil, 0))
+	svg := string(lanes(&l, nil, 0))
 	if !strings.Contains(svg, fmt.Sprintf("%d pieces of work in 1 lanes", maxSpans)) {
 		t.Errorf("%.300s", svg)
 	}

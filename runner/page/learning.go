@@ -103,25 +103,21 @@ func (s *site) learn(ctx context.Context) (*learned, error) {
 }
 
 func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
-	var fold runner.Fold
+	var w report.Watch
 	var book ledger.Ledger
 	var events []runner.Event
-	var info runner.Info
 	for e, err := range journal.Events(ctx, s.hub.journal, run, 0) {
 		if err != nil {
 			return err
 		}
-		if err := fold.Apply(e); err != nil {
+		if err := w.Apply(e); err != nil {
 			return nil // another runplan wrote it, and the list says so
 		}
 		book.Event(e)
-		if e.Job != nil {
-			info = *e.Job
-		}
 		e.Job, e.Reports, e.Scores, e.Slots = nil, []gates.Report(nil), nil, nil // only the outcome is needed
 		events = append(events, e)
 	}
-	sum := fold.Summary()
+	sum, info := w.Standing().Summary, w.Standing().Info
 	if sum.Run == "" {
 		return nil
 	}

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // openLog opens a file below a folder. os.OpenInRoot prevents access outside the folder, whatever path the journal
@@ -79,11 +78,6 @@ func (h *hub) readAll(name string, most int64) (text string, cut bool, err error
 	return string(data), false, err
 }
 
-// logStamp returns a value that changes when running agents write.
-func (h *hub) logStamp(w *watch) string {
-	return phrase.Join(slices.Sorted(maps.Keys(w.writing())), "", func(key string) string { return h.sizes(w.marks[key]) })
-}
-
 // stamp returns a value that changes when the page of a run does.
 func (h *hub) stamp(w *watch) string {
 	s := w.printer.Standing().Summary
@@ -92,19 +86,20 @@ func (h *hub) stamp(w *watch) string {
 	if s.Status == runner.RunActive {
 		more = h.Now().Sub(s.Updated).Truncate(5 * time.Second) // the bars of running work grow
 	}
-	return fmt.Sprint(w.next, more, s.Status, s.Reason, h.logStamp(w))
+	return fmt.Sprint(w.next, more, s.Status, s.Reason, h.sizes(w, ""))
 }
 
 // lastLines returns the last output line of each running agent, by batch.
 func (h *hub) lastLines(w *watch) map[string]string {
 	out := map[string]string{}
-	for key, logs := range w.writing() {
-		name, ok := logs[0]
-		if !ok {
+	info := w.printer.Standing().Info
+	for _, s := range w.writing("") {
+		if s.Candidate > 0 {
 			continue
 		}
-		if line := h.lastLine(name, h.Format(cmp.Or(w.marks[key].agent, w.info.Agent))); line != "" {
-			out[key] = phrase.Cut(line, 160)
+		name := h.logOf(w.run, s.Batch, s.Attempt, 0)
+		if line := h.lastLine(name, h.Format(cmp.Or(s.Agent, info.Agent))); line != "" {
+			out[s.Batch] = phrase.Cut(line, 160)
 		}
 	}
 	return out
@@ -181,16 +176,10 @@ func whole(text string, at int64) int64 {
 	return at
 }
 
-// sizes returns a value that changes when the agents of a batch write.
-func (h *hub) sizes(m *mark) string {
-	if m == nil {
-		return ""
-	}
-	var b strings.Builder
-	for _, n := range slices.Sorted(maps.Keys(m.logs)) {
-		fmt.Fprintf(&b, " %d", h.size(m.logs[n]))
-	}
-	return b.String()
+// sizes returns a value that changes when the agents of a batch write, or with "" any agent.
+func (h *hub) sizes(w *watch, batch string) string {
+	return phrase.Join(w.writing(batch), " ",
+		func(s story.Span) string { return fmt.Sprint(h.size(h.logOf(w.run, s.Batch, s.Attempt, s.Candidate))) })
 }
 
 // talks caches the messages of agents with JSON output. It reads each log incrementally.

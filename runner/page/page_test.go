@@ -174,13 +174,12 @@ func siteOf(t *testing.T, b *book) *site {
 // The memory that a watched run needs does not grow with its number of events.
 func TestMemoryIsFlat(t *testing.T) {
 	w := newWatch("r", time.UTC)
-	layout := journal.LayoutOf(t.TempDir())
 	info := team(20)
 	seq := 0
 	apply := func(e runner.Event) {
 		seq++
 		e.Seq, e.At = seq, began.Add(time.Duration(seq)*time.Second)
-		w.apply(e, layout)
+		w.apply(e)
 	}
 	heap := func() int64 {
 		runtime.GC()

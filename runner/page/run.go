@@ -104,14 +104,14 @@ func (s *site) runView(w *watch, q url.Values) runView {
 	v := runView{
 		Run: w.run, Short: short(w.run), Title: cmp.Or(sum.Title, sum.Plan, w.run), Plan: sum.Plan, Face: faceOfRun(sum),
 		Reason: s.reasonOf(sum),
-		Story:  slices.Clone(w.story), Cut: w.lanes.Dropped > 0, Asks: asks(sum), Actions: runActions(sum),
+		Story:  slices.Clone(w.story), Cut: standing.Course.Dropped > 0, Asks: asks(sum), Actions: runActions(sum),
 	}
 	slices.Reverse(v.Story)
 	if w.plot == nil || len(w.plot.spots) != len(sum.Batches) {
 		w.plot = plotOf(sum.Batches)
 	}
 	v.Plot = w.plot
-	way := critical(sum.Batches, w.info, sum.Status == runner.RunDone)
+	way := critical(sum.Batches, *standing.Info, sum.Status == runner.RunDone)
 	v.Nodes, v.Edges = w.plot.drawn(board.Rows, sum.Batches, way)
 	for _, i := range way {
 		v.Path = append(v.Path, board.Rows[i].Number)
@@ -131,9 +131,9 @@ func (s *site) runView(w *watch, q url.Values) runView {
 	if sum.Status == runner.RunActive {
 		more = max(0, now.Sub(sum.Updated)).Truncate(5 * time.Second)
 	}
-	v.Lanes = w.lanes.picture(numbers, more)
-	s.figures(&v, sum, w)
-	s.table(&v, sum, w.lanes, board, q)
+	v.Lanes = lanes(standing.Course, numbers, more)
+	s.figures(&v, standing, w)
+	s.table(&v, standing, board, q)
 	if r := sum.Review; r != nil {
 		if w.final == nil || w.finalOf != r {
 			final := s.reviewView("Final review", *r)
@@ -248,7 +248,8 @@ func (s *site) liveRuns(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
+func (s *site) figures(v *runView, standing report.Standing, w *watch) {
+	sum := standing.Summary
 	counts := map[string]int{}
 	attempts := 0
 	for _, b := range sum.Batches {
@@ -278,7 +279,7 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	if n := counts["asked"]; n > 0 {
 		add("needs you", strconv.Itoa(n), "")
 	}
-	add("time", millis(sum.DurationMS), waitedNote(w.lanes.Clock("")))
+	add("time", millis(sum.DurationMS), waitedNote(standing.Course.Clock("")))
 	if sum.Status == runner.RunActive {
 		v.Tiles[len(v.Tiles)-1].Since = sum.Updated.Add(-time.Duration(sum.DurationMS) * time.Millisecond)
 	}
@@ -303,7 +304,8 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	}
 }
 
-func (s *site) table(v *runView, sum runner.Summary, lanes lanes, board ui.Board, q url.Values) {
+func (s *site) table(v *runView, standing report.Standing, board ui.Board, q url.Values) {
+	sum := standing.Summary
 	state := q.Get("state")
 	counts := map[string]int{"": len(sum.Batches)}
 	var shown []int
@@ -343,7 +345,7 @@ func (s *site) table(v *runView, sum runner.Summary, lanes lanes, board ui.Board
 	}
 	for _, i := range shown {
 		r := rowOf(i, sum.Batches[i], board.Rows[i])
-		r.Waited = waitedNote(lanes.Clock(sum.Batches[i].Key))
+		r.Waited = waitedNote(standing.Course.Clock(sum.Batches[i].Key))
 		v.Rows = append(v.Rows, r)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/ledger"
+	"github.com/runplan/runplan/runner/story"
 	"github.com/runplan/runplan/sampling"
 )
 
@@ -51,7 +52,7 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 		}
 		return &out[i]
 	}
-	tournament := false
+	contests := story.Contests{}
 	for e, err := range journal.Events(ctx, f.journal, f.run, f.first) {
 		if err != nil {
 			return nil, nil, err
@@ -63,26 +64,23 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 			continue
 		}
 		book.Event(e)
+		contests.Apply(e)
 		switch e.Kind {
 		case runner.Sampled:
-			tournament = e.Outcome == runner.OutcomeOK
 			for _, slot := range e.Slots {
 				t := at(e, slot.Number)
 				t.Variant, t.Word, t.Tone = slot.Variant, "waiting", "idle"
 			}
 		case runner.Judged:
-			tournament = e.Outcome == runner.OutcomeUndecided
 			for _, score := range e.Scores {
 				t := at(e, score.Candidate)
 				t.scored(score, e)
 			}
 		case runner.Dispatched:
 			if runner.KindOf(e.Command) == runner.Execute {
-				n := 0
-				if tournament {
-					n = runner.CandidateOf(e.Command)
-				}
-				at(e, n).begun(e, s.Layout, f.run)
+				t := at(e, contests.Candidate(e))
+				t.begun(e)
+				t.Log = s.hub.logOf(f.run, f.key, t.Number, t.Candidate)
 			} else if t := at(e, e.Candidate); (runner.KindOf(e.Command) == runner.Gate ||
 				runner.KindOf(e.Command) == runner.Trial) && t.Tone == "busy" {
 				t.Word = "checking"
@@ -115,10 +113,9 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 	return out, book.Lines, nil
 }
 
-func (t *try) begun(e runner.Event, layout journal.Layout, run string) {
+func (t *try) begun(e runner.Event) {
 	t.Word, t.Tone, t.Base, t.Tier = "editing", "busy", e.Base, e.Tier
 	t.Agent, t.Model = cmp.Or(e.Agent, t.Agent), cmp.Or(e.Model, t.Model)
-	t.Log = logOf(layout, run, e, t.Candidate)
 }
 
 func (t *try) took(e runner.Event) {

@@ -32,7 +32,7 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 	if c := f.money(); c != none {
 		line += ", cost " + c
 	}
-	if isTeam(s.Summary) && s.pulses != nil && !b.Done {
+	if isTeam(s.Summary) && s.Course != nil && !b.Done {
 		line += fmt.Sprintf("; %d of %d workers busy", s.agents(), s.Workers)
 	}
 	if real := realSpeedUp(s.Summary); real > 0 {
@@ -134,10 +134,8 @@ func (s Standing) candidates(b runner.BatchSummary) []ui.Mark {
 		return nil
 	}
 	atWork := map[int]bool{}
-	if p := s.pulses[b.Key]; p != nil {
-		for id := range p.doing {
-			atWork[runner.CandidateOf(id)] = true
-		}
+	for _, x := range s.running(b.Key) {
+		atWork[x.Candidate] = true
 	}
 	var out []ui.Mark
 	all := b.Candidates

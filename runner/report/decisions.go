@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // Decisions turns the events of a run into lines of the decision log (ROUTE-10, ROUTE-11).
@@ -21,7 +22,7 @@ type Decisions struct {
 	after map[string]int      // tests of each candidate
 	files map[string]int
 
-	competing map[string]bool // batches for which candidates are made
+	contests story.Contests
 
 	last   time.Time
 	wall   int64 // of all sessions, in milliseconds
@@ -34,8 +35,8 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 		d.info = *e.Job
 	}
 	if d.tiers == nil || e.Kind == runner.RunStarted {
-		d.tiers, d.on, d.after, d.files, d.competing = map[string]string{}, map[string][]string{}, map[string]int{},
-			map[string]int{}, map[string]bool{}
+		d.tiers, d.on, d.after, d.files, d.contests = map[string]string{}, map[string][]string{}, map[string]int{},
+			map[string]int{}, story.Contests{}
 		d.last = e.At
 	}
 	if e.Kind != runner.RunResumed && !d.last.IsZero() { // the pause before it does not count
@@ -50,6 +51,7 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 	if e.Command != "" && e.Kind != runner.Waited {
 		d.worked += e.DurationMS
 	}
+	d.contests.Apply(e)
 	switch e.Kind {
 	case runner.Dispatched:
 		d.started(e, name, say)
@@ -71,8 +73,6 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 			say(routing.LogGateFail, "%s attempt %d alone: %s", name, e.Attempt, e.Reason)
 		}
 	case runner.Sampled, runner.Judged:
-		d.competing[e.Batch] = e.Kind == runner.Sampled && e.Outcome == runner.OutcomeOK ||
-			e.Outcome == runner.OutcomeUndecided
 		if won := candidateKey(e); e.Kind == runner.Judged && e.Outcome == runner.OutcomeOK {
 			d.files[e.Batch] = d.files[won]
 			if n, counted := d.after[won]; counted {
@@ -105,7 +105,7 @@ func (d *Decisions) started(e runner.Event, name string, say func(routing.Kind, 
 		return
 	}
 	if e.Reason != "" {
-		if n := runner.CandidateOf(e.Command); n > 0 && d.competing[e.Batch] {
+		if n := d.contests.Candidate(e); n > 0 {
 			name += fmt.Sprintf(" candidate %d", n)
 		}
 		say(routing.LogFallback, "%s continues with %s: %s", name, e.Agent, e.Reason)

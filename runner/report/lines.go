@@ -29,7 +29,6 @@ type Printer struct {
 	Brief bool           // another part prints why a run ended badly
 	Board bool           // a board shows the counts of the end
 	watch Watch
-	info  runner.Info
 	told  map[string]bool   // texts printed in this session, to print them only once
 	tiers map[string]string // tier of each batch's last attempt
 	again map[string]string // base and reason of the next attempt of a batch
@@ -56,16 +55,13 @@ func (p *Printer) Lines(e runner.Event) []Line {
 	say := func(t ui.Tone, format string, args ...any) {
 		out = append(out, Line{t, ui.Cut(ui.Sanitize(fmt.Sprintf(format, args...)), maxLine, "…")})
 	}
-	if e.Job != nil {
-		p.info = *e.Job
-	}
 	switch e.Kind {
 	case runner.RunStarted:
-		say(ui.Idle, "%s", opening(p.info))
+		say(ui.Idle, "%s", opening(p.watch.info))
 		p.omitted(say)
 	case runner.RunResumed:
 		clear(p.told) // an interrupted attempt begins again
-		for _, b := range p.info.Batches {
+		for _, b := range p.watch.info.Batches {
 			p.told["skip "+b.Key] = b.Skip != ""
 		}
 		say(ui.Idle, "resumed at %s: %s", short(e.Commit), figuresOf(p.watch.fold.Summary()).counts())
@@ -117,13 +113,13 @@ func (p *Printer) Lines(e runner.Event) []Line {
 // omitted tells which batches the run leaves out, those with the same reason together.
 func (p *Printer) omitted(say say) {
 	of := map[string][]string{} // numbers by reason
-	for _, b := range p.info.Batches {
+	for _, b := range p.watch.info.Batches {
 		if b.Skip != "" {
 			p.told["skip "+b.Key] = true
 			of[b.Skip] = append(of[b.Skip], ui.Sanitize(b.Number))
 		}
 	}
-	for _, b := range p.info.Batches {
+	for _, b := range p.watch.info.Batches {
 		switch numbers := of[b.Skip]; len(numbers) {
 		case 0: // it runs, or was reported
 		case 1:
@@ -188,14 +184,14 @@ func (p *Printer) landed(e runner.Event, say say) {
 	case e.Outcome == runner.OutcomeCancelled:
 	case e.Outcome != runner.OutcomeOK:
 		say(ui.Bad, "not landed: %s; the run branch keeps the work", cmp.Or(e.Reason, string(e.Outcome)))
-	case p.info.Land == "pr": // the branch changes only when the pull request merges
+	case p.watch.info.Land == "pr": // the branch changes only when the pull request merges
 		said := cmp.Or(e.Reason, "a pull request was opened")
 		if strings.Contains(said, "://") {
 			said = "pull request: " + said
 		}
 		say(ui.Good, "%s", said)
 	default:
-		say(ui.Good, "landed %s on %s", short(e.Commit), cmp.Or(p.info.BaseBranch, "the base branch"))
+		say(ui.Good, "landed %s on %s", short(e.Commit), cmp.Or(p.watch.info.BaseBranch, "the base branch"))
 	}
 }
 

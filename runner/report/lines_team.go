@@ -26,7 +26,7 @@ func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
 			if below(e.Tier, old) {
 				words = "back from %s to %s" // a new allowance of attempts begins at the routed tier
 			}
-			how = append(how, fmt.Sprintf(words, labelOf(p.info, e.Batch, old), labelOf(p.info, e.Batch, e.Tier)))
+			how = append(how, fmt.Sprintf(words, labelOf(p.watch.info, e.Batch, old), labelOf(p.watch.info, e.Batch, e.Tier)))
 		}
 		p.tiers[e.Batch] = e.Tier
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // Metrics measure the quality of decisions, over one run or several. Unknown values are nil or omitted.
@@ -104,7 +105,7 @@ func (m *Metrics) Add(s runner.Summary, events []runner.Event) {
 		m.SpeedUps = append(m.SpeedUps, x)
 	}
 	r := retries{failed: map[string]bool{}, moved: map[string]bool{}, seen: map[string]int{}, open: map[string]bool{},
-		tournaments: map[string]bool{}}
+		contests: story.Contests{}}
 	for _, e := range events {
 		r.apply(e)
 		m.Context.apply(e)
@@ -131,7 +132,7 @@ type retries struct {
 	moved            map[string]bool // its candidate was rebased on others' work
 	seen             map[string]int  // the last attempt started
 	open             map[string]bool // that attempt is a retry without a known result
-	tournaments      map[string]bool
+	contests         story.Contests
 }
 
 func (r *retries) apply(e runner.Event) {
@@ -142,18 +143,16 @@ func (r *retries) apply(e runner.Event) {
 		}
 		r.failed[b], r.open[b] = true, false
 	}
+	if e.Candidate == 0 { // the attempts at a batch whose tournament was won do not count
+		r.contests.Apply(e)
+	}
 	switch {
 	case e.Kind == runner.RunResumed:
 		clear(r.failed) // the user may have corrected the cause
 	case e.Candidate > 0:
 	case e.Kind == runner.Sampled:
-		r.tournaments[b] = e.Outcome == runner.OutcomeOK
-		if r.tournaments[b] {
-			r.failed[b] = false
-		}
-	case e.Kind == runner.Judged:
-		r.tournaments[b] = e.Outcome == runner.OutcomeUndecided
-	case e.Kind == runner.Dispatched && runner.KindOf(e.Command) == runner.Execute && !r.tournaments[b] &&
+		r.failed[b] = r.failed[b] && !r.contests[b]
+	case e.Kind == runner.Dispatched && runner.KindOf(e.Command) == runner.Execute && !r.contests[b] &&
 		e.Attempt > r.seen[b]:
 		r.seen[b], r.open[b], r.failed[b] = e.Attempt, r.failed[b], false
 	case e.Kind == runner.Executed && e.Outcome == runner.OutcomeOK:

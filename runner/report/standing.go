@@ -5,14 +5,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // Standing is the summary of a run and its running commands. If there are no events, a Standing may have only a
 // summary.
 type Standing struct {
 	runner.Summary
+	Info   *runner.Info  // as it was described last; nil without events, like Course
+	Course *story.Course // its latest spans
 	pulses map[string]*pulse
 	zone   *time.Location
 }
@@ -21,21 +25,31 @@ type Standing struct {
 type Watch struct {
 	Zone   *time.Location // time zone of printed times; nil is UTC
 	fold   runner.Fold
+	info   runner.Info
+	course story.Course
 	pulses map[string]*pulse
 }
+
+// maxSpans limits the spans of a Watch, because a run may be long.
+const maxSpans = 400
 
 // Apply adds one event, in journal order.
 func (w *Watch) Apply(e runner.Event) error {
 	if w.pulses == nil || e.Kind == runner.RunStarted {
-		w.pulses = map[string]*pulse{}
+		w.pulses, w.course = map[string]*pulse{}, story.NewCourse()
+		w.course.Max = maxSpans
+	}
+	if e.Job != nil {
+		w.info = *e.Job
 	}
 	err := w.fold.Apply(e)
+	w.course.Apply(e)
 	if e.Kind == runner.RunResumed {
 		clear(w.pulses) // commands of the previous session no longer run
 	}
 	if e.Batch != "" {
 		if w.pulses[e.Batch] == nil {
-			w.pulses[e.Batch] = &pulse{doing: map[string]runner.Event{}}
+			w.pulses[e.Batch] = &pulse{}
 		}
 		w.pulses[e.Batch].apply(e)
 		if e.Kind == runner.BatchPassed || e.Kind == runner.BatchFailed {
@@ -46,23 +60,22 @@ func (w *Watch) Apply(e runner.Event) error {
 }
 
 // Standing returns the state after the last event.
-func (w *Watch) Standing() Standing { return Standing{w.fold.Summary(), w.pulses, w.Zone} }
+func (w *Watch) Standing() Standing {
+	return Standing{w.fold.Summary(), &w.info, &w.course, w.pulses, w.Zone}
+}
 
-// pulse holds the running commands and waits of a batch that are not in a summary.
+// pulse holds what a summary does not say about a batch that is worked on.
 type pulse struct {
-	doing  map[string]runner.Event // dispatched commands without a report, by id
-	asked  runner.Event            // the latest gate command
-	early  []string                // batches on whose candidates its agent was started
-	red    bool                    // its candidate failed on its current base
-	moved  bool                    // its candidate has another base than its agent had
-	parked runner.Event            // the end of its agent that it waits after
+	asked  runner.Event // the latest gate command
+	early  []string     // batches on whose candidates its agent was started
+	red    bool         // its candidate failed on its current base
+	moved  bool         // its candidate has another base than its agent had
+	parked runner.Event // the end of its agent that it waits after
 }
 
 func (p *pulse) apply(e runner.Event) {
-	delete(p.doing, e.Command)
 	switch e.Kind {
 	case runner.Dispatched:
-		p.doing[e.Command] = e
 		switch runner.KindOf(e.Command) {
 		case runner.Execute:
 			p.early, p.red, p.parked = e.On, false, runner.Event{}
@@ -84,16 +97,17 @@ func (p *pulse) apply(e runner.Event) {
 	}
 }
 
-// at returns the running command of kind k.
-func (p *pulse) at(k runner.CommandKind) (runner.Event, bool) {
-	if p != nil {
-		for _, e := range p.doing {
-			if runner.KindOf(e.Command) == k {
-				return e, true
-			}
-		}
+// running lists what runs for a batch, or with "" for all.
+func (s Standing) running(batch string) []story.Span {
+	if s.Course == nil {
+		return nil
 	}
-	return runner.Event{}, false
+	return s.Course.Open(batch)
+}
+
+// at reports whether a command of kind k runs for a batch.
+func (s Standing) at(batch string, k runner.CommandKind) bool {
+	return slices.ContainsFunc(s.running(batch), func(x story.Span) bool { return runner.KindOf(x.Command) == k })
 }
 
 // face returns the display state of a batch. still means that no work is running for it.
@@ -108,13 +122,12 @@ func (s Standing) face(b runner.BatchSummary) (f face, still bool) {
 	}
 	switch runner.State(b.State) {
 	case runner.StateGate, runner.StatePublish:
-		if _, ok := p.at(runner.Rebase); ok {
+		switch {
+		case s.at(b.Key, runner.Rebase):
 			return face{"rebasing", ui.Busy}, false
-		}
-		if _, ok := p.at(runner.Trial); ok {
+		case s.at(b.Key, runner.Trial):
 			return face{"checked alone", ui.Busy}, false
-		}
-		if _, ok := p.at(runner.Gate); !ok {
+		case !s.at(b.Key, runner.Gate):
 			return face{"queued", ui.Busy}, true
 		}
 	}
@@ -127,8 +140,7 @@ func (s Standing) now(b runner.BatchSummary) string {
 	if p == nil {
 		return ""
 	}
-	gate, gating := p.at(runner.Gate)
-	_, rebasing := p.at(runner.Rebase)
+	gating := s.at(b.Key, runner.Gate)
 	switch st := runner.State(b.State); {
 	case p.parked.Outcome != "":
 		return parking(p.parked, s.Updated, s.zone, ui.Sanitize(b.Reason))
@@ -136,8 +148,8 @@ func (s Standing) now(b runner.BatchSummary) string {
 		if on := s.unmerged(p.early); len(on) > 0 {
 			return "on the candidate of " + strings.Join(on, ", ")
 		}
-	case st == runner.StateGate && gating && len(gate.On) > 0:
-		if on := s.unmerged(gate.On); len(on) > 0 {
+	case st == runner.StateGate && gating && len(p.asked.On) > 0:
+		if on := s.unmerged(p.asked.On); len(on) > 0 {
 			return "on " + strings.Join(on, ", ")
 		}
 	case st == runner.StateGate && p.red:
@@ -145,7 +157,7 @@ func (s Standing) now(b runner.BatchSummary) string {
 			return "red on top of " + strings.Join(on, ", ") + ", waits for its result"
 		}
 		return "failed, waits for the candidates ahead"
-	case st == runner.StateGate && !gating && !rebasing:
+	case st == runner.StateGate && !gating && !s.at(b.Key, runner.Rebase):
 		return "waits to be checked"
 	case st == runner.StatePublish:
 		return "checked, waits to be merged"
@@ -185,15 +197,7 @@ func (s Standing) why() string {
 }
 
 func (s Standing) agents() int {
-	n := 0
-	for _, p := range s.pulses {
-		for _, e := range p.doing {
-			if runner.KindOf(e.Command) == runner.Execute {
-				n++
-			}
-		}
-	}
-	return n
+	return lists.Count(s.running(""), func(x story.Span) bool { return x.Kind == story.Edit })
 }
 
 // parking describes what a batch waits for after its agent ended with e.

@@ -1,9 +1,11 @@
 // Package story derives the timeline of a run from its events and draws it, for the report and the page. A span is a
-// period in which one batch was edited, checked, merged, or waited for a limit. From the spans follow working time and
-// waiting time, of a batch and of the run. Pauses between the sessions of a run do not count.
+// period in which one batch was edited, checked, merged, or waited for a limit. From the spans follow the commands that
+// run now, and working time and waiting time, of a batch and of the run. Pauses between the sessions of a run do not
+// count. [Contests] says which commands are those of competing candidates.
 package story
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -13,8 +15,11 @@ import (
 
 // Span is a period of one activity for a batch.
 type Span struct {
+	Command   string // its id
 	Batch     string
-	Candidate int // in a tournament
+	Attempt   int
+	Agent     string // that was asked to do it
+	Candidate int    // in a tournament
 	Variant   string
 	Kind      string // one of the kinds
 	From, To  int64  // milliseconds since the start of the run, without the pauses between sessions
@@ -60,7 +65,7 @@ func spanKind(k runner.CommandKind) string {
 	return ""
 }
 
-// Course collects the spans of a run from its events. The timelines of the report and of the page use it.
+// Course collects the spans of a run from its events. The board, the report and the page use it.
 type Course struct {
 	Spans   []Span // that are over
 	Dropped int    // spans that were dropped because of Max
@@ -68,10 +73,10 @@ type Course struct {
 	Now     int64  // time since the start, as of the last event
 	Total   int64  // time until the end of the last span; set by End
 
-	last        time.Time
-	open        map[string]Span  // by command id
-	tournaments map[string]bool  // batches with a running tournament
-	held        map[string]int64 // batches whose agent met a limit, and the time
+	last     time.Time
+	open     map[string]Span // by command id
+	contests Contests
+	held     map[string]int64 // batches whose agent met a limit, and the time
 
 	working map[string]string // batch of each command that works, by command id
 	clocks  map[string]Clock  // by batch; "" is the run
@@ -79,12 +84,20 @@ type Course struct {
 
 // NewCourse returns an empty course.
 func NewCourse() Course {
-	return Course{open: map[string]Span{}, tournaments: map[string]bool{}, held: map[string]int64{},
+	return Course{open: map[string]Span{}, contests: Contests{}, held: map[string]int64{},
 		working: map[string]string{}, clocks: map[string]Clock{}}
 }
 
-// Open returns the spans that have not ended, in any order.
-func (c *Course) Open() []Span { return slices.Collect(maps.Values(c.open)) }
+// Open returns the spans of a batch that have not ended, or with "" of all, in the order of batches and candidates.
+func (c *Course) Open(batch string) []Span {
+	return slices.SortedFunc(func(yield func(Span) bool) {
+		for _, s := range c.open {
+			if (batch == "" || s.Batch == batch) && !yield(s) {
+				return
+			}
+		}
+	}, func(a, b Span) int { return cmp.Or(cmp.Compare(a.Batch, b.Batch), a.Candidate-b.Candidate) })
+}
 
 // End completes the spans after the last event and sorts them by their start.
 func (c *Course) End() {
@@ -121,12 +134,7 @@ func (c *Course) Apply(e runner.Event) {
 	if e.Kind == runner.RunFinished {
 		c.cut()
 	}
-	switch e.Kind {
-	case runner.Sampled:
-		c.tournaments[e.Batch] = e.Outcome == runner.OutcomeOK
-	case runner.Judged:
-		c.tournaments[e.Batch] = e.Outcome == runner.OutcomeUndecided
-	}
+	c.contests.Apply(e)
 	kind := spanKind(runner.KindOf(e.Command))
 	if kind == "" || e.Batch == "" || e.Command == "" {
 		return
@@ -134,13 +142,13 @@ func (c *Course) Apply(e runner.Event) {
 	s, known := c.open[e.Command]
 	delete(c.open, e.Command)
 	if !known {
-		s = Span{Batch: e.Batch, Kind: kind, From: max(0, c.Now-e.DurationMS), Early: e.On}
+		s = Span{Command: e.Command, Batch: e.Batch, Attempt: e.Attempt, Agent: e.Agent, Kind: kind, From: max(0, c.Now-e.DurationMS), Early: e.On}
 	}
 	s.To, s.Reason = c.Now, e.Reason
 	switch {
 	case kind == Wait:
 		delete(c.held, e.Batch) // the batch waits separately, with its own span
-	case kind == Edit && !c.tournaments[e.Batch]:
+	case kind == Edit && !c.contests[e.Batch]:
 		c.waited(e.Batch, s.From)
 	}
 	if e.Kind == runner.Dispatched {
@@ -148,9 +156,7 @@ func (c *Course) Apply(e runner.Event) {
 		if kind == Edit {
 			s.Early = e.On
 		}
-		if c.tournaments[e.Batch] {
-			s.Candidate = runner.CandidateOf(e.Command)
-		}
+		s.Candidate = c.contests.Candidate(e)
 		c.open[e.Command] = s
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -179,11 +180,11 @@ func batchOf(path string, plan *planparse.Plan, name string) (*planparse.Batch, 
 
 // past holds what the journal says about the unfinished run of a plan. It is empty without such a run.
 type past struct {
-	sum    runner.Summary
-	failed map[string]runner.Event     // the last failed attempt, by batch
-	tests  map[string]*gates.TestCount // last test counts of the gates, by batch
-	ended  []string                    // keys of batches, in the order in which they ended
-	before *gates.TestCount            // test counts of the last merged batch
+	sum     runner.Summary
+	failed  map[string]runner.Event     // the last failed attempt, by batch
+	tests   map[string]*gates.TestCount // last test counts of the gates, by batch
+	history local.Chronicle
+	before  *gates.TestCount // test counts of the last merged batch
 }
 
 // pastOf reads the newest run of a plan, if it is not finished.
@@ -221,11 +222,8 @@ func (h *past) add(ev runner.Event) error {
 		if ev.Outcome == runner.OutcomeOK && h.tests[ev.Batch] != nil {
 			h.before = h.tests[ev.Batch]
 		}
-	case runner.Reopened:
-		h.ended = slices.DeleteFunc(h.ended, func(k string) bool { return k == ev.Batch })
-	case runner.BatchPassed, runner.BatchFailed:
-		h.ended = append(slices.DeleteFunc(h.ended, func(k string) bool { return k == ev.Batch }), ev.Batch)
 	}
+	h.history.Add(ev, h.sum)
 	return nil
 }
 
@@ -236,12 +234,7 @@ const digestBytes = 6 << 10
 func (h past) input(l journal.Layout, plan *planparse.Plan, b *planparse.Batch, file string) briefing.Input {
 	in := briefing.Input{PlanTitle: cmp.Or(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1,
 		Before: h.before}
-	for _, key := range h.ended {
-		i := slices.IndexFunc(h.sum.Batches, func(s runner.BatchSummary) bool { return s.Key == key })
-		if i >= 0 && key != b.Key {
-			in.Earlier = append(in.Earlier, local.EarlierOf(h.sum.Batches[i]))
-		}
-	}
+	in.Earlier = lists.Filter(h.history.Ended, func(e briefing.Earlier) bool { return e.Key != b.Key })
 	for _, s := range h.sum.Batches {
 		switch runner.Status(s.State) {
 		case runner.Waiting, runner.Passed, runner.Skipped, runner.Failed:
