@@ -81,7 +81,7 @@ func (w *work) brief(ctx context.Context, s *Space, found func() (briefing.Input
 	for _, g := range suite.All(s.Dir, w.promising(&in.Batch, promise.Options{})) {
 		in.Gates = append(in.Gates, g.Info())
 	}
-	for _, g := range w.asked(&in.Batch) {
+	for _, g := range w.asked(&in.Batch, s.Base) {
 		if info := g.Info(); !info.Quiet { // the agent need not satisfy advice that may never run
 			in.Gates = append(in.Gates, info)
 		}

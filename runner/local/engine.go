@@ -192,7 +192,6 @@ func (e *Engine) open(ctx context.Context, run string, info runner.Info) *sessio
 	}
 	s.work.pool = &Pool{
 		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs,
-		stir: s.work.snapshots.drop,
 		setup: Setup{Copy: e.Copy, Command: e.Setup, Timeout: e.SetupTime, Env: s.work.agentEnv(e.Layout.Temp(run)),
 			Reaper: e.Reaper, Grace: e.Limits.Grace},
 	}

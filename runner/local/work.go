@@ -70,8 +70,6 @@ type work struct {
 	keeper     keeper   // files that control git in all worktrees
 	ahead      sync.Once
 
-	snapshots snapshotCache // last snapshot of the surroundings of the workspaces
-
 	starting starting
 
 	onRunBranch sync.Once // the user was warned that their current branch moves
@@ -140,7 +138,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if err != nil {
 		return e, err
 	}
-	around, err := w.around(ctx)
+	around, err := w.lookOutside(ctx)
 	if err != nil {
 		return e, err
 	}
@@ -169,7 +167,8 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 		e.Usage, e.Model = &res.Usage, cmp.Or(w.redact.String(res.Model), e.Model)
 	}
 	shared := append(w.end(at), w.unlink()...) // first of all, because git uses these files from now on
-	seen := w.looking(ctx)
+	seen := sync.OnceValues(func() (outside, error) { return w.lookOutside(ctx) })
+	go seen() // in the background, while the changes to git are checked
 	if uerr := w.again(ctx, undo); err == nil {
 		err = uerr
 	}
@@ -186,8 +185,8 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if tampered = w.redact.String(tampered); tampered != "" {
 		e.Outcome, e.Reason = runner.OutcomeFailed, tampered
 		e.Reports = []gates.Report{agentReport(tampered, res)}
-		if found, fails := w.touched(around, seen, shared); len(found) > 0 {
-			e.Reports = w.trim(append(e.Reports, outsideReport(found, fails)))
+		if rep := w.touched(around, seen, shared); len(rep.Findings) > 0 {
+			e.Reports = w.trim(append(e.Reports, rep))
 		}
 		e.Fingerprint = runner.Fingerprint(tampered)
 		return e, nil
@@ -393,7 +392,6 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 			return e, err
 		}
 		f, err := gates.Format(ctx, s.Dir, changed, w.agentEnv(temp), w.GateConfig)
-		w.snapshots.drop()
 		if err != nil {
 			return e, err
 		}
