@@ -23,8 +23,7 @@ func (b *bench) atWork() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.Plan, b.digest = plan, func(int) (string, string) { return "", "" }
-	b.chronicle = func() chronicle { return chronicle{} }
+	b.Plan = plan
 }
 
 // let runs an agent on a batch and returns the event about it.

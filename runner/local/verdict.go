@@ -121,7 +121,8 @@ func (w *work) gateIn(ctx context.Context, rooms *Rooms, c runner.Command, b *pl
 	}
 	s := w.on(c.Base)
 	s.Dir, s.Tree, s.Changed, s.Batch, s.Before, s.Sealed = rm.Dir, c.Tree, changed, *b, c.Before, true
-	s.Env, s.LogDir, s.Diff, s.Literal = envOf(rm.Env, s.Env), w.attemptDir(c), gates.GitCompared(compared), literal(w.Agent)
+	s.Env, s.LogDir, s.Diff = envOf(rm.Env, s.Env), w.attemptDir(c), gates.GitCompared(compared)
+	s.Literal = literal(w.Agent)
 	base := w.baseline(s)
 	defer func() {
 		if err := base.Close(ctx); err != nil {

@@ -41,20 +41,15 @@ type work struct {
 	proofs proofs   // tests that ran, by tree
 	rooms  lateRooms
 
-	learning   sync.Map                       // by commit: channel that closes when its tests are known
-	firstBase  atomic.Pointer[string]         // start commit of the first agent in this process
-	baseError  atomic.Pointer[error]          // why the tests cannot run there
-	background sync.WaitGroup                 // goroutines that fill learning
-	digest     func(seq int) (string, string) // failure digest and patch file of an earlier event
+	learning   sync.Map               // by commit: channel that closes when its tests are known
+	firstBase  atomic.Pointer[string] // start commit of the first agent in this process
+	baseError  atomic.Pointer[error]  // why the tests cannot run there
+	background sync.WaitGroup         // goroutines that fill learning
 
-	factsOf func(batch, base string) facts
-	atTip   func() seen
-
-	finalReview func() *runner.ReviewInfo
-	refs        *refs
+	memory
+	refs *refs
 
 	failures  *failures.Store
-	chronicle func() chronicle
 	styleOnce sync.Once
 	styleText string
 

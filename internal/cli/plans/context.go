@@ -26,7 +26,6 @@ import (
 	"github.com/runplan/runplan/runner/briefing"
 	"github.com/runplan/runplan/runner/failures"
 	"github.com/runplan/runplan/runner/journal"
-	"github.com/runplan/runplan/runner/local"
 )
 
 // NewContextCommand returns the command context.
@@ -182,7 +181,6 @@ type past struct {
 	sum    runner.Summary
 	failed map[string]runner.Event     // the last failed attempt, by batch
 	tests  map[string]*gates.TestCount // last test counts of the gates, by batch
-	ended  []string                    // keys of batches, in the order in which they ended
 	before *gates.TestCount            // test counts of the last merged batch
 }
 
@@ -221,10 +219,6 @@ func (h *past) add(ev runner.Event) error {
 		if ev.Outcome == runner.OutcomeOK && h.tests[ev.Batch] != nil {
 			h.before = h.tests[ev.Batch]
 		}
-	case runner.Reopened:
-		h.ended = slices.DeleteFunc(h.ended, func(k string) bool { return k == ev.Batch })
-	case runner.BatchPassed, runner.BatchFailed:
-		h.ended = append(slices.DeleteFunc(h.ended, func(k string) bool { return k == ev.Batch }), ev.Batch)
 	}
 	return nil
 }
@@ -236,24 +230,8 @@ const digestBytes = 6 << 10
 func (h past) input(l journal.Layout, plan *planparse.Plan, b *planparse.Batch, file string) briefing.Input {
 	in := briefing.Input{PlanTitle: cmp.Or(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1,
 		Before: h.before}
-	for _, key := range h.ended {
-		i := slices.IndexFunc(h.sum.Batches, func(s runner.BatchSummary) bool { return s.Key == key })
-		if i >= 0 && key != b.Key {
-			in.Earlier = append(in.Earlier, local.EarlierOf(h.sum.Batches[i]))
-		}
-	}
-	for _, s := range h.sum.Batches {
-		switch runner.Status(s.State) {
-		case runner.Waiting, runner.Passed, runner.Skipped, runner.Failed:
-			continue
-		}
-		if other, ok := plan.Batch(s.Key); ok && s.Key != b.Key && h.sum.Status.Live() {
-			in.AtWork = append(in.AtWork, briefing.OtherOf(other))
-		}
-	}
-	if ev, ok := h.failed[b.Key]; ok &&
-		!slices.ContainsFunc(h.sum.Batches,
-			func(s runner.BatchSummary) bool { return s.Key == b.Key && s.State == string(runner.Passed) }) {
+	in.Look(h.sum, plan)
+	if ev, ok := h.failed[b.Key]; ok && h.sum.Batch(b.Key).State != string(runner.Passed) {
 		in.Attempt, in.Digest = ev.Attempt+1, gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes)
 		patch := filepath.Join(l.Attempt(h.sum.Run, b.Key, ev.Attempt), "changes.patch")
 		if _, err := os.Stat(patch); err == nil {
