@@ -136,11 +136,6 @@ func (m *Mirror) Do(ctx context.Context, c runner.Command) (ev runner.Event, los
 	return ev, lost, notes
 }
 
-// Background runs f until it ends. Its context ends when [Mirror.Leave] is called; Leave waits for f.
-func (m *Mirror) Background(f func(context.Context)) {
-	m.s.clearing.Go(func() { f(m.s.ctx) })
-}
-
 // Leave cancels all running work of this clone and waits for its end.
 func (m *Mirror) Leave() {
 	m.s.cancel(errStopped)
