@@ -128,8 +128,7 @@ type session struct {
 	live     bool       // events happen now; false during replay
 	notes    []string
 	noted    chan struct{}
-	limits   limits // agent limits last written to the journal
-	config   string // settings digest last written to the journal
+	settings string // last written to the journal
 	watch    failures.Observer
 	digests  map[string]string // of the batches' texts, as last recorded
 

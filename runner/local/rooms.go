@@ -155,7 +155,8 @@ func (r *Rooms) install(ctx context.Context, dir string, env []string) error {
 		if err := os.Rename(modules, old); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("set old dependencies aside: %w", err)
 		}
-		args := strings.Fields(installer(dir, at))
+		_, command := lockOf(dir, at)
+		args := strings.Fields(command)
 		res, err := proc.Run(ctx, proc.Cmd{
 			Args: args, Dir: filepath.Join(dir, at), Env: env, Sweep: proc.NewTag(), Reaper: r.pool.setup.Reaper,
 			Limits: proc.Limits{Total: installTime, Grace: r.pool.setup.Grace},

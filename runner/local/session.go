@@ -82,7 +82,7 @@ func (s *session) recall(ctx context.Context, info runner.Info) (known bool, err
 		s.heard = max(s.heard, ev.Post)
 		if ev.Job != nil {
 			if ev.Kind != runner.PlanChanged { // the machine takes only the batches of such an event
-				s.limits, s.config = limitsOf(*ev.Job), ev.Job.ConfigDigest
+				s.settings = settingsOf(*ev.Job)
 			}
 			for _, b := range ev.Job.Batches {
 				s.digests[b.Key] = b.Digest
@@ -134,7 +134,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 		}
 	}
 	resumed := runner.Event{Kind: runner.RunResumed, Commit: tip}
-	if s.limits != limitsOf(info) || s.config != info.ConfigDigest {
+	if s.settings != settingsOf(info) {
 		resumed.Job = &info
 	}
 	for _, b := range info.Batches {
@@ -292,18 +292,9 @@ func (s *session) removeBranches(ctx context.Context, drop []git.RefUpdate) erro
 	return errors.Join(stay...)
 }
 
-// limits holds the settings that a resume may change, and the agents.
-type limits struct {
-	workers     int
-	onLimit     string
-	maxCost     float64
-	unknownCost string
-	agents      string
-}
-
-func limitsOf(i runner.Info) limits {
-	who := fmt.Sprint(i.Agents) // fmt prints maps in key order
-	return limits{i.Workers, i.OnLimit, i.MaxCostUSD, i.UnknownCost, who}
+// settingsOf describes the settings that a resume may change, and the agents.
+func settingsOf(i runner.Info) string { // fmt prints maps in key order
+	return fmt.Sprint(i.Workers, i.OnLimit, i.MaxCostUSD, i.UnknownCost, i.Agents, i.ConfigDigest)
 }
 
 // starting counts the workers that prepare an attempt or record its result. Gates let them go first: a worker that

@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
@@ -181,24 +182,14 @@ func (w *work) told(c runner.Command, at *shift) {
 }
 
 // planted collects the files in which gates inserted tests.
-type planted struct {
-	mu    sync.Mutex
-	files map[string]bool
-}
+type planted struct{ sync.Map }
 
-func (p *planted) note(path string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.files == nil {
-		p.files = map[string]bool{}
-	}
-	p.files[path] = true
-}
+func (p *planted) note(path string) { p.Store(path, true) }
 
+// off returns d without the files that the gates themselves changed and restored.
 func (p *planted) off(d room.Difference) room.Difference {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return d.Without(p.files)
+	d.Touched = lists.Filter(d.Touched, func(path string) bool { _, ours := p.Load(path); return !ours })
+	return d
 }
 
 // calibrationLost fails suites that were calibrated at the base and no longer are: the change removed the evidence
