@@ -264,8 +264,9 @@ func (t Trees) Both(ctx context.Context, base, tip, test string) (gates.Report, 
 		s.Changed = append(s.Changed, c.Path)
 	}
 	g := differential.New(differential.Options{
-		Files: []string{test}, Base: func(ctx context.Context, s gates.Subject) (string, func(), error) {
-			return t.Tree(ctx, s.Base)
+		Files: []string{test}, Base: func(ctx context.Context, s gates.Subject) (string, []string, func(), error) {
+			dir, done, err := t.Tree(ctx, s.Base)
+			return dir, nil, done, err
 		},
 	})
 	return g.Check(ctx, s)

@@ -80,6 +80,11 @@ func (c Cost) String() string {
 	return names[max(0, min(int(c), len(names)-1))]
 }
 
+// Room checks out s.Tree, or the tree of s.Base if s has none. The caller may write to it. env is the environment for
+// programs there; nil means the subject's. Call done, unless it is nil, when the tree is no longer needed, also after an
+// error.
+type Room func(ctx context.Context, s Subject) (dir string, env []string, done func(), err error)
+
 // Subject is the tree that a gate checks.
 type Subject struct {
 	Dir     string   // root of the tree

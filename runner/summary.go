@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Summary is a run as people and scripts see it, computed from its events.
@@ -42,6 +43,7 @@ type Summary struct {
 	// effect on the batches for each accepted change of the plan
 	PlanChanges []gates.Report    `json:"plan_changes,omitempty"`
 	Keys        map[string]string `json:"-"` // as [Info.Keys]
+	Ended       []string          `json:"-"` // keys of the merged and failed batches, in the order of their end
 	// file with the last accepted plan, relative to .runplan; "" for the plan at the start
 	PlanCopy string `json:"-"`
 }
@@ -93,6 +95,11 @@ func (b BatchSummary) MarshalJSON() ([]byte, error) {
 		Model  *string `json:"model"`
 		Commit *string `json:"commit"`
 	}{plain(b), known(b.Agent), known(b.Model), known(b.Commit)})
+}
+
+// Batch returns the batch with a key, or the zero value.
+func (s Summary) Batch(key string) BatchSummary {
+	return lists.First(s.Batches, func(b BatchSummary) bool { return b.Key == key })
 }
 
 // Tally counts the batches of a run by their state.
@@ -187,6 +194,11 @@ func (f *Fold) Apply(e Event) error {
 		s.Status, s.Stop, s.Reason, s.Until = RunDiscarded, "", e.Reason, time.Time{}
 	case Undone:
 		s.Undone = e.Commit
+	case BatchPassed, BatchFailed, Reopened:
+		s.Ended = lists.Filter(s.Ended, func(key string) bool { return key != e.Batch })
+		if e.Kind != Reopened {
+			s.Ended = append(s.Ended, e.Batch)
+		}
 	}
 	if s.Status.Live() {
 		s.Status, s.Reason, s.Until = RunActive, "", time.Time{}

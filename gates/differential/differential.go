@@ -39,15 +39,12 @@ const (
 // DefaultRuns is the number of runs of each side.
 const DefaultRuns = 3
 
-// Base makes the scratch tree of the base. The gate writes the test into it. done removes it and is never nil.
-type Base func(ctx context.Context, s gates.Subject) (dir string, done func(), err error)
-
 // Options configures the comparison.
 type Options struct {
-	Files []string // the regression test, as PATH or PATH::NAME, and then the files that it reads
-	Shell string   // its runner, if the project's files do not show it
-	Runs  int      // of each side; 0 is [DefaultRuns]
-	Base  Base
+	Files []string   // the regression test, as PATH or PATH::NAME, and then the files that it reads
+	Shell string     // its runner, if the project's files do not show it
+	Runs  int        // of each side; 0 is [DefaultRuns]
+	Base  gates.Room // makes the tree of the base; the gate writes the test into it
 }
 
 // New makes the gate. Its result is never cached.
@@ -130,16 +127,19 @@ func (c *compared) fix(ctx context.Context, d gates.Diff) ([]gates.File, error) 
 // sides runs the test on both trees.
 func (c *compared) sides(ctx context.Context, laid []file) (base, now side, err error) {
 	s := c.Subject()
-	dir, done, err := c.Base(ctx, s)
-	defer func() { done() }()
+	before := s
+	before.Tree = ""
+	dir, _, done, err := c.Base(ctx, before)
+	if done != nil {
+		defer done()
+	}
 	if err != nil {
 		return base, now, fmt.Errorf("make a tree of the base: %w", err)
 	}
 	if err := lay(dir, laid); err != nil {
 		return base, now, fmt.Errorf("copy the regression test to the base: %w", err)
 	}
-	before := s
-	before.Dir, before.Tree, before.Changed, before.Diff, before.Before, before.Fresh = dir, "", nil, nil, nil, nil
+	before.Dir, before.Changed, before.Diff, before.Before, before.Fresh = dir, nil, nil, nil, nil
 	if base, err = c.side(ctx, "base", before); err != nil {
 		return base, now, fmt.Errorf("on the base: %w", err)
 	}

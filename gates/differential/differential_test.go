@@ -262,7 +262,9 @@ func (c checking) run() (gates.Report, error) { return c.gate.Check(context.Back
 func check(t *testing.T, o differential.Options, base, after files) checking {
 	t.Helper()
 	if o.Base == nil {
-		o.Base = func(context.Context, gates.Subject) (string, func(), error) { return base.write(t), func() {}, nil }
+		o.Base = func(context.Context, gates.Subject) (string, []string, func(), error) {
+			return base.write(t), nil, nil, nil
+		}
 	}
 	return checking{differential.New(o),
 		gates.Subject{Dir: after.write(t), Base: "base", Diff: between{base, after}, Env: os.Environ()}}
@@ -280,9 +282,9 @@ func TestOnlyNamedFilesReachBase(t *testing.T) {
 	after[goFile] = strings.Replace(after[goFile], "import \"testing\"", "import (\n\t\"os\"\n\t\"testing\"\n)", 1)
 	var dir string
 	o := differential.Options{Files: []string{goFile, "data/in.txt"}, Runs: 1,
-		Base: func(context.Context, gates.Subject) (string, func(), error) {
+		Base: func(context.Context, gates.Subject) (string, []string, func(), error) {
 			dir = base.write(t)
-			return dir, func() {}, nil
+			return dir, nil, nil, nil
 		}}
 	rep, err := check(t, o, base, after).run()
 	if err != nil || rep.Status != gates.Pass {
@@ -306,9 +308,9 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 	after := goBase.with(files{"calc.go": goFixed, goFile: goTest})
 	c := check(t, differential.Options{Files: []string{goFile}, Runs: 1,
-		Base: func(context.Context, gates.Subject) (string, func(), error) {
+		Base: func(context.Context, gates.Subject) (string, []string, func(), error) {
 			dir := goBase.write(t)
-			return dir, func() {}, os.Symlink(outside, filepath.Join(dir, goFile))
+			return dir, nil, nil, os.Symlink(outside, filepath.Join(dir, goFile))
 		}}, goBase, after)
 	if rep, err := c.run(); err != nil || rep.Status != gates.Pass {
 		t.Errorf("%v: %+v", err, rep)
@@ -347,8 +349,8 @@ func TestCannotRunReturnsError(t *testing.T) {
 		"a missing command": {func(_ *checking, o *differential.Options) { o.Shell = "no-such-program-here" },
 			"could not start a program"},
 		"no tree of the base": {func(_ *checking, o *differential.Options) {
-			o.Base = func(context.Context, gates.Subject) (string, func(), error) {
-				return "", func() {}, errors.New("the disk is full")
+			o.Base = func(context.Context, gates.Subject) (string, []string, func(), error) {
+				return "", nil, nil, errors.New("the disk is full")
 			}
 		}, "make a tree of the base: the disk is full"},
 	} {

@@ -25,14 +25,10 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Room checks out a tree. env is the environment for programs there; nil means the subject's. Call done when the tree
-// is no longer needed, also after an error.
-type Room func(ctx context.Context, tree string) (dir string, env []string, done func(), err error)
-
 // Options configures where the suites run.
 type Options struct {
 	Repo  *git.Repo
-	Room  Room
+	Room  gates.Room
 	Gates func(dir string) []gates.Gate // makes the gates of a tree
 	// Decides reports whether a file controls how tests run, in addition to the function of that name; nil adds none.
 	Decides func(path string) bool
@@ -140,7 +136,9 @@ func (r *Runner) suite(ctx context.Context, gate string) (rep gates.Report, why 
 	}
 	in, ok := r.dirs[tree]
 	if !ok {
-		if in.dir, in.env, in.done, err = r.Room(ctx, tree); err != nil {
+		s := r.subject
+		s.Tree = tree
+		if in.dir, in.env, in.done, err = r.Room(ctx, s); err != nil {
 			if in.done != nil {
 				in.done()
 			}

@@ -47,8 +47,8 @@ func prove(t *testing.T, before, after map[string]string, edit func(*gates.Subje
 	list := func(dir string) []gates.Gate {
 		return gates.Builtin(dir, gates.Settings{Detect: true, Disable: []string{"lint"}}, tamper.New())
 	}
-	out := func(ctx context.Context, tree string) (string, []string, func(), error) {
-		commit, err := repo.CommitTree(ctx, tree, "", "x")
+	out := func(ctx context.Context, s gates.Subject) (string, []string, func(), error) {
+		commit, err := repo.CommitTree(ctx, s.Tree, "", "x")
 		if err != nil {
 			return "", nil, nil, err
 		}
@@ -56,7 +56,7 @@ func prove(t *testing.T, before, after map[string]string, edit func(*gates.Subje
 		_, err = repo.AddDetached(ctx, dir, commit)
 		return dir, nil, func() {}, err
 	}
-	dir, _, _, err := out(t.Context(), s.Base+"^{tree}")
+	dir, _, _, err := out(t.Context(), gates.Subject{Tree: s.Base + "^{tree}"})
 	if err != nil {
 		t.Fatal(err)
 	}

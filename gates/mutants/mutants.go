@@ -35,13 +35,9 @@ const (
 	RuleBack     = "part-untested"   // the tests pass although a part of the change is reverted
 )
 
-// Tree makes a scratch copy of the candidate's tree. The gate writes mutants into it. env is the environment for
-// programs there; nil uses the subject's. done removes the copy and is never nil.
-type Tree func(ctx context.Context, s gates.Subject) (dir string, env []string, done func(), err error)
-
 // Options selects which mutants are tried.
 type Options struct {
-	Tree   Tree
+	Tree   gates.Room    // copies the candidate; the gate writes mutants into it
 	Budget time.Duration // for the whole gate; 0 means one minute
 	// Share is the budget in percent of the time that the test gates before this one took, instead of Budget. Then nothing
 	// is tried if the budget is too short to find anything, see [Least]. With a Bar the budget is at least one minute.

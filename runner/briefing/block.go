@@ -2,7 +2,6 @@ package briefing
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,39 +40,65 @@ const (
 	lineLength    = 240 // of a line of progress, a commit, a result
 )
 
-// block is a context block under construction: its items in order, and the number of shown ones.
+// block is a context block under construction: its items in order, and how much of each is shown.
 type block struct {
 	in     Input
 	limits Limits
 
 	refs     []Ref
-	history  []Earlier
-	commits  []Commit
-	progress []string
-	style    string
+	refLines int
+	lists    []*lines // the parts with one item on a line, in order
+
+	history, commits, progress, prior, places *lines
+
+	style string
 	// text of the part of the plan with the batch; it shares the block's budget, but has its own place in the brief
 	intro string
 
-	refLines, nHistory, nCommits, nProgress, nPrior, nPlaces, styleLen, introLen int
+	styleLen, introLen int
+}
+
+// lines is a part with one item on a line.
+type lines struct {
+	name, heading, one string
+	rank               int
+	all                []string // the first ones are shown, except of the progress
+	n                  int      // number of shown items
+}
+
+func (p *lines) render() (part, trimmed string) {
+	shown := p.all[:p.n]
+	if p.rank == rankProgress {
+		shown = lastOf(p.all, p.n)
+	}
+	if left := len(p.all) - p.n; left > 0 {
+		trimmed = phrase.Count(left, p.one+" is", phrase.Noun(left, p.one)+" are") + " omitted: over budget"
+	}
+	return quoted(p.heading, shown), trimmed
 }
 
 func newBlock(in Input) *block {
+	limits := in.Limits.orDefault()
 	b := &block{
-		in: in, limits: in.Limits.orDefault(), refs: relevantRefs(in), history: relevant(in, in.Earlier),
-		progress: lastOf(in.Progress, in.Limits.orDefault().ProgressLines),
-		style:    fence.Line(in.Style), intro: strings.TrimSpace(strings.ReplaceAll(in.Batch.Intro, "\r\n", "\n")),
+		in: in, limits: limits, refs: relevantRefs(in), refLines: max(limits.RefLines, 0), styleLen: styleLong,
+		style: fence.Line(in.Style), intro: strings.TrimSpace(strings.ReplaceAll(in.Batch.Intro, "\r\n", "\n")),
 	}
 	b.introLen = utf8.RuneCountInString(b.intro)
 	if b.style != "" && !strings.HasPrefix(b.style, stylePrefix) {
 		b.style = stylePrefix + b.style
 	}
-	b.commits = relevantCommits(in, b.limits.Commits)
-	b.refLines, b.nHistory, b.nCommits, b.nProgress, b.nPrior, b.styleLen = max(b.limits.RefLines, 0), len(b.history),
-		len(b.commits), len(b.progress), len(in.Prior), styleLong
-	b.nPlaces = len(in.Places)
-	if b.style == "" {
-		b.styleLen = 0
+	add := func(name, heading, one string, rank int, all []string) *lines {
+		b.lists = append(b.lists, &lines{name, heading, one, rank, all, len(all)})
+		return b.lists[len(b.lists)-1]
 	}
+	b.history = add("gate history", "Results of earlier batches", "batch", rankHistory,
+		lists.Map(relevant(in, in.Earlier), Earlier.line))
+	b.commits = add("git log", "Commits of earlier batches", "commit", rankCommits,
+		lists.Map(relevantCommits(in, limits.Commits), Commit.line))
+	b.progress = add("progress", "Progress", "line", rankProgress,
+		sentences(lastOf(in.Progress, limits.ProgressLines)))
+	b.prior = add("prior art", "Existing code", "line", rankPrior, lists.Map(in.Prior, Prior.line))
+	b.places = add("places", "Where this probably is", "file", rankPrior, sentences(in.Places))
 	return b
 }
 
@@ -108,31 +133,31 @@ func (b *block) giveWay() bool {
 	b.refLines = min(b.refLines, longest) // the first step that helps shows fewer than all
 	least := min(b.limits.RefLinesLeast, b.limits.RefLines)
 	switch {
-	case b.nProgress > 0:
-		b.nProgress--
-	case b.nCommits > 0:
-		b.nCommits--
+	case b.progress.n > 0:
+		b.progress.n--
+	case b.commits.n > 0:
+		b.commits.n--
 	case b.refLines > max(least, 0):
 		b.refLines = max(least, 0)
-	case b.nPrior > priorFewer:
-		b.nPrior--
-	case b.nPlaces > priorFewer:
-		b.nPlaces--
+	case b.prior.n > priorFewer:
+		b.prior.n--
+	case b.places.n > priorFewer:
+		b.places.n--
 	case b.introLen > introShort:
 		b.introLen = introShort
 	case min(b.styleLen, utf8.RuneCountInString(b.style)) > styleShort:
 		b.styleLen = styleShort
-	case b.nHistory > historyLeast:
-		b.nHistory--
+	case b.history.n > historyLeast:
+		b.history.n--
 	case b.refLines > refLinesFewer:
 		b.refLines--
-	case b.nHistory > 0:
-		b.nHistory--
-	case b.nPrior > 0:
-		b.nPrior--
-	case b.nPlaces > 0:
-		b.nPlaces--
-	case b.styleLen > 0:
+	case b.history.n > 0:
+		b.history.n--
+	case b.prior.n > 0:
+		b.prior.n--
+	case b.places.n > 0:
+		b.places.n--
+	case b.styleLen > 0 && b.style != "":
 		b.styleLen = 0
 	case b.introLen > 0:
 		b.introLen = 0
@@ -172,32 +197,12 @@ func (b *block) render() (string, []Part) {
 		}
 		add("context_refs "+phrase.Cut(fence.Line(r.Path), 160), rankRefs, part, trimmed)
 	}
-	lines := lists.Map(b.history[:b.nHistory], func(e Earlier) string { return e.line() })
-	add("gate history", rankHistory, quoted("Results of earlier batches", lines),
-		dropped(len(b.history)-b.nHistory, "batch", "batches"))
-	lines = nil
-	for _, c := range b.commits[:b.nCommits] {
-		lines = append(lines, c.line())
+	for _, l := range b.lists {
+		part, trimmed := l.render()
+		add(l.name, l.rank, part, trimmed)
 	}
-	add("git log", rankCommits, quoted("Commits of earlier batches", lines),
-		dropped(len(b.commits)-b.nCommits, "commit", "commits"))
-	lines = nil
-	for _, l := range lastOf(b.progress, b.nProgress) {
-		lines = append(lines, phrase.Cut(fence.Line(l), lineLength))
-	}
-	add("progress", rankProgress, quoted("Progress", lines), dropped(len(b.progress)-b.nProgress, "line", "lines"))
-	lines = nil
-	for _, p := range b.in.Prior[:b.nPrior] {
-		lines = append(lines, p.line())
-	}
-	add("prior art", rankPrior, quoted("Existing code", lines), dropped(len(b.in.Prior)-b.nPrior, "line", "lines"))
-	lines = nil
-	for _, p := range b.in.Places[:b.nPlaces] {
-		lines = append(lines, phrase.Cut(fence.Line(p), lineLength))
-	}
-	add("places", rankPrior, quoted("Where this probably is", lines), dropped(len(b.in.Places)-b.nPlaces, "file", "files"))
 	style := ""
-	if b.styleLen > 0 {
+	if b.styleLen > 0 && b.style != "" {
 		style = quoted("", []string{phrase.Cut(b.style, b.styleLen)})
 	}
 	add("codebase style", rankStyle, style, leftOut(b.style, b.styleLen))
@@ -228,16 +233,6 @@ func (b *block) renderIntro() string {
 // headingPrefix begins the heading of the block (CTX-10).
 const headingPrefix = "## Run-Plan: Batch "
 
-func dropped(n int, one, many string) string {
-	switch {
-	case n == 0:
-		return ""
-	case n == 1:
-		return "1 " + one + " is omitted: over budget"
-	}
-	return fmt.Sprintf("%d %s are omitted: over budget", n, many)
-}
-
 // list writes our own sentences under a heading.
 func list(heading string, lines []string) string {
 	if len(lines) == 0 {
@@ -246,12 +241,9 @@ func list(heading string, lines []string) string {
 	return "\n### " + heading + "\n\n- " + strings.Join(lines, "\n- ") + "\n"
 }
 
-func sentences(list []string) []string {
-	out := slices.Clone(list)
-	for i := range out {
-		out[i] = phrase.Cut(fence.Line(out[i]), lineLength)
-	}
-	return out
+// sentences makes a line of limited length of each text.
+func sentences(texts []string) []string {
+	return lists.Map(texts, func(text string) string { return phrase.Cut(fence.Line(text), lineLength) })
 }
 
 // quoted writes foreign lines into a fence, under a heading if there is one.
@@ -287,17 +279,15 @@ func (e Earlier) line() string {
 	if e.Title != "" {
 		text += " (" + phrase.Cut(fence.Line(e.Title), 80) + ")"
 	}
-	if e.Merged {
+	if e.merged() {
 		text += ": gates passed, merged after " + phrase.Count(e.Attempts, "attempt")
 	} else {
 		text += ": did not pass in " + phrase.Count(e.Attempts, "attempt")
 	}
-	if e.Duration > 0 {
-		unit := 100 * time.Millisecond
-		if e.Duration < time.Second {
-			unit = time.Millisecond
-		}
-		text += ", " + e.Duration.Round(unit).String()
+	if d := time.Duration(e.DurationMS) * time.Millisecond; d >= time.Second {
+		text += ", " + d.Round(100*time.Millisecond).String()
+	} else if d > 0 {
+		text += ", " + d.String()
 	}
 	switch {
 	case e.TestsAfter == nil:
@@ -307,7 +297,7 @@ func (e Earlier) line() string {
 	default:
 		text += ", " + phrase.Count(*e.TestsAfter, "test") + " passed"
 	}
-	if e.Reason != "" && !e.Merged {
+	if e.Reason != "" && !e.merged() {
 		text += ": " + fence.Line(e.Reason)
 	}
 	return phrase.Cut(fence.Line(text), lineLength)

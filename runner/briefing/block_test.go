@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/failures"
 )
 
@@ -42,12 +42,13 @@ func rich() Input {
 		Gates:     []gates.Info{{Name: "tests:go", Blocking: true, Command: "go test ./..."}},
 		Before:    &gates.TestCount{Passed: 224},
 		Protected: []string{"deploy/**"},
-		AtWork:    []Other{{Number: "4", Title: "Docs", Files: []string{"README.md"}}, {Number: "5"}},
+		AtWork: []*planparse.Batch{{Number: "4", Title: "Docs", Files: planparse.Files{Modify: []string{"README.md"}}},
+			{Number: "5"}},
 		Earlier: []Earlier{
-			{Key: "1", Number: "1", Title: "Model", Merged: true, Attempts: 1, Duration: 45 * time.Second, TestsAfter: ptr(210),
-				Files: []string{"model.go"}},
-			{Key: "2", Number: "2", Title: "Server", Merged: true, Attempts: 2, Duration: 1500 * time.Millisecond,
-				TestsBefore: ptr(210), TestsAfter: ptr(224), Files: []string{"go.mod", "server.go"}},
+			{BatchSummary: runner.BatchSummary{Key: "1", Number: "1", Title: "Model", State: string(runner.Passed), Attempts: 1,
+				DurationMS: 45_000, TestsAfter: ptr(210)}, Files: []string{"model.go"}},
+			{BatchSummary: runner.BatchSummary{Key: "2", Number: "2", Title: "Server", State: string(runner.Passed), Attempts: 2,
+				DurationMS: 1500, TestsBefore: ptr(210), TestsAfter: ptr(224)}, Files: []string{"go.mod", "server.go"}},
 		},
 		Failures: []failures.Pattern{{Title: "integration wiring", Type: "missing import", Frequency: 3,
 			LastSeen: "2026-02-21", WinningFix: "other than before: main.go (+1 -0 lines)"}},
@@ -191,8 +192,8 @@ func large() Input {
 	in.Earlier = nil
 	for i := range 6 {
 		in.Earlier = append(in.Earlier,
-			Earlier{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Title: "t", Merged: true, Attempts: 1,
-				TestsAfter: ptr(i)})
+			Earlier{BatchSummary: runner.BatchSummary{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Title: "t",
+				State: string(runner.Passed), Attempts: 1, TestsAfter: ptr(i)}})
 	}
 	in.Prior = nil
 	for i := range 8 {
@@ -454,4 +455,9 @@ func TestBriefIncludesPhaseIntroduction(t *testing.T) {
 	if c := Compose(in); c.Block != "" || strings.Count(c.Text(), "More rules.") != 200 {
 		t.Error(c.Text())
 	}
+}
+
+// earlier is a batch that ended.
+func earlier(key string, files ...string) Earlier {
+	return Earlier{BatchSummary: runner.BatchSummary{Key: key}, Files: files}
 }

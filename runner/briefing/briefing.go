@@ -18,13 +18,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/failures"
 )
 
@@ -42,7 +42,7 @@ type Input struct {
 
 	Limits    Limits             // the zero value is [DefaultLimits]
 	Protected []string           // globs of protected files in the configuration
-	AtWork    []Other            // batches that run at the same time
+	AtWork    []*planparse.Batch // batches that run at the same time
 	Earlier   []Earlier          // ended batches of this run, in the order of their end
 	Failures  []failures.Pattern // failure patterns of similar batches, most similar first
 	Refs      []Ref              // files of context_refs at the base commit
@@ -76,30 +76,31 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Other is a batch that runs at the same time.
-type Other struct {
-	Number, Title string
-	Files         []string // files of the batch
-}
-
-// OtherOf returns the data of a batch for the briefs of others.
-func OtherOf(b *planparse.Batch) Other {
-	return Other{Number: b.Number, Title: b.Title,
-		Files: b.Files.All()}
+// Look adds the batches of a run to the input: those that have ended, and those that are worked on now.
+func (in *Input) Look(sum runner.Summary, plan *planparse.Plan) {
+	for _, key := range sum.Ended {
+		if key != in.Batch.Key {
+			in.Earlier = append(in.Earlier, Earlier{BatchSummary: sum.Batch(key)})
+		}
+	}
+	for _, s := range sum.Batches {
+		switch runner.Status(s.State) {
+		case runner.Waiting, runner.Passed, runner.Skipped, runner.Failed:
+			continue
+		}
+		if other, ok := plan.Batch(s.Key); ok && s.Key != in.Batch.Key && sum.Status.Live() {
+			in.AtWork = append(in.AtWork, other)
+		}
+	}
 }
 
 // Earlier is a batch of this run that has ended.
 type Earlier struct {
-	Key, Number, Title string
-	Merged             bool
-	Reason             string // reason of a failure
-	Attempts           int
-	Duration           time.Duration
-	TestsBefore        *int // nil if unknown
-	TestsAfter         *int
-	Commit             string
-	Files              []string // changed files; set by [Gather]
+	runner.BatchSummary
+	Files []string // changed files; set by [Gather]
 }
+
+func (e Earlier) merged() bool { return e.State == string(runner.Passed) }
 
 // Commit is a merged commit of this run.
 type Commit struct {

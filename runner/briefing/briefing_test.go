@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/failures"
 )
 
@@ -186,7 +187,8 @@ func same(t *testing.T, text string) {
 		in.Preamble, in.Digest = "x"+text+"x", "x"+text // not empty, because an empty part has no heading
 		in.Batch.Text = text
 		in.Refs = []Ref{{Path: "doc.md", Commit: "c", Text: "x" + text + "x"}}
-		in.Earlier = []Earlier{{Key: "1", Number: "1", Title: "x" + text, Reason: text, Attempts: 2}}
+		in.Earlier = []Earlier{{BatchSummary: runner.BatchSummary{Key: "1", Number: "1", Title: "x" + text, Reason: text,
+			Attempts: 2}}}
 		in.Commits = []Commit{{Hash: "c", Batch: "1", Subject: text, Files: []string{"x" + text}}}
 		in.Progress = []string{"x" + text}
 		in.Style = "x" + text

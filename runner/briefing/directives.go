@@ -79,8 +79,8 @@ func directives(in Input) []string {
 			"`.runplan/`, lessons%s; existing tests must be neither deleted nor weakened", also)
 	for _, o := range in.AtWork {
 		text := fmt.Sprintf("another agent works on batch %s at the same time", phrase.Cut(fence.Line(o.Number), 40))
-		if len(o.Files) > 0 {
-			text += fmt.Sprintf("; do not touch its files: %s", names(o.Files, namedFiles))
+		if files := o.Files.All(); len(files) > 0 {
+			text += fmt.Sprintf("; do not touch its files: %s", names(files, namedFiles))
 		}
 		out = append(out, text)
 	}
@@ -139,20 +139,25 @@ func relevant(in Input, list []Earlier) []Earlier {
 		if slices.ContainsFunc(e.Files, func(f string) bool { return about(named, f) }) {
 			n += 2
 		}
-		if e.Attempts > 1 || !e.Merged {
+		if e.Attempts > 1 || !e.merged() {
 			n++
 		}
 		return n
 	}
 	list = slices.Clone(list)
 	slices.Reverse(list)
-	slices.SortStableFunc(list, func(a, b Earlier) int { return score(b) - score(a) })
+	return byScore(list, score)
+}
+
+// byScore returns the list with the highest scores first. Equal ones keep their order.
+func byScore[T any](list []T, score func(T) int) []T {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b T) int { return score(b) - score(a) })
 	return list
 }
 
 // relevantCommits are the newest ones, sorted as their batches are.
 func relevantCommits(in Input, n int) []Commit {
-	list := slices.Clone(in.Commits[:min(max(n, 0), len(in.Commits))])
 	named := mentioned(in.Batch)
 	score := func(c Commit) int {
 		n := 0
@@ -164,14 +169,12 @@ func relevantCommits(in Input, n int) []Commit {
 		}
 		return n
 	}
-	slices.SortStableFunc(list, func(a, b Commit) int { return score(b) - score(a) })
-	return list
+	return byScore(in.Commits[:min(max(n, 0), len(in.Commits))], score)
 }
 
 // relevantRefs puts references that the batch changes first, then those that earlier batches changed. Otherwise the
 // order of the plan stays.
 func relevantRefs(in Input) []Ref {
-	list := slices.Clone(in.Refs)
 	score := func(r Ref) int {
 		n := 0
 		if about(slices.Concat(in.Batch.Files.Modify, in.Batch.Files.Test), r.Path) {
@@ -182,8 +185,7 @@ func relevantRefs(in Input) []Ref {
 		}
 		return n
 	}
-	slices.SortStableFunc(list, func(a, b Ref) int { return score(b) - score(a) })
-	return list
+	return byScore(in.Refs, score)
 }
 
 // expectations lists what the gates check.

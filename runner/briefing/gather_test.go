@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/failures"
 )
 
@@ -173,7 +175,7 @@ func TestGather(t *testing.T) {
 	in, err := Gather(t.Context(), Sources{
 		Input: Input{
 			Batch:   planparse.Batch{Key: "3", Number: "3", Title: "Wiring", ContextRefs: []string{"doc.md"}},
-			Earlier: []Earlier{{Key: "1"}, {Key: "2"}},
+			Earlier: []Earlier{earlier("1"), earlier("2")},
 			Limits:  Limits{Tokens: 1500, RefLines: 9, Commits: 5, ProgressLines: 3, Similarity: 0.6},
 		},
 		Repo: r.Repo, Commit: to, From: from, Run: "run", Progress: progress, Failures: store,
@@ -190,8 +192,8 @@ func TestGather(t *testing.T) {
 	}, in.Commits); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]Earlier{{Key: "1", Files: []string{"a.go", "b c.go"}},
-		{Key: "2", Files: []string{"doc.md", "new.go", "old.go"}}}, in.Earlier); d != "" {
+	if d := cmp.Diff([]Earlier{earlier("1", "a.go", "b c.go"), earlier("2", "doc.md", "new.go", "old.go")}, in.Earlier,
+		cmpopts.IgnoreUnexported(runner.BatchSummary{})); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]string{"line 29", "line 30", "last line"}, in.Progress); d != "" {

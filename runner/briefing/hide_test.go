@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/failures"
 )
 
@@ -27,7 +28,8 @@ func TestBlockRedactsSecrets(t *testing.T) {
 	in.Progress = []string{"10:00 said " + awsKey}
 	in.Failures = []failures.Pattern{{Title: "wiring " + ghKey, Type: "t", Frequency: 1, LastSeen: "2026-02-21",
 		WinningFix: "set " + awsKey}}
-	in.Earlier = []Earlier{{Key: "1", Number: "1", Title: "Model", Attempts: 1, Reason: "it printed " + ghKey}}
+	in.Earlier = []Earlier{{BatchSummary: runner.BatchSummary{Key: "1", Number: "1", Title: "Model", Attempts: 1,
+		Reason: "it printed " + ghKey}}}
 	in.Style = "Codebase style: " + awsKey
 	in.Attempt, in.Digest = 2, "the test printed\n"+pemKey
 	in.Unread = []string{"progress.txt: " + ghKey}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/runner"
 )
 
 func failed(gate, rule, message string) gates.Report {
@@ -23,7 +25,7 @@ func TestTypeOf(t *testing.T) {
 	tests := []struct {
 		name    string
 		reports []gates.Report
-		outcome string
+		outcome runner.Outcome
 		reason  string
 		want    string
 	}{
@@ -90,21 +92,24 @@ func TestTypeOf(t *testing.T) {
 }
 
 func TestFix(t *testing.T) {
+	file := func(path string, added, removed int) git.LineCount {
+		return git.LineCount{Path: path, Added: added, Removed: removed}
+	}
 	tests := []struct {
-		files          []string
-		added, removed int
-		want           string
+		files []git.LineCount
+		want  string
 	}{
-		{[]string{"b.go", "a.go"}, 3, 1, "other than before: a.go, b.go (+3 -1 lines)"},
-		{[]string{"a", "b", "c", "d", "e", "f"}, 9, 0, "other than before: a, b, c, d and 2 more (+9 -0 lines)"},
-		{nil, 0, 0, ""},
+		{[]git.LineCount{file("b.go", 1, 1), file("a.go", 2, 0)}, "other than before: a.go, b.go (+3 -1 lines)"},
+		{[]git.LineCount{file("a", 9, 0), file("b", 0, 0), file("c", 0, 0), file("d", 0, 0), file("e", 0, 0), file("f", 0, 0)},
+			"other than before: a, b, c, d and 2 more (+9 -0 lines)"},
+		{nil, ""},
 	}
 	for _, tt := range tests {
-		if got := Fix(tt.files, tt.added, tt.removed); got != tt.want {
+		if got := fixOf(tt.files); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}
-	if got := Fix([]string{strings.Repeat("long/", 200)}, 1, 1); len([]rune(got)) != maxFix {
+	if got := fixOf([]git.LineCount{file(strings.Repeat("long/", 200), 1, 1)}); len([]rune(got)) != maxFix {
 		t.Errorf("a fix has %d characters", len([]rune(got)))
 	}
 }
@@ -113,15 +118,15 @@ func TestFix(t *testing.T) {
 func TestObserver(t *testing.T) {
 	s, _ := store(t, "")
 	var compared []string
-	o := &Observer{Store: s, Difference: func(_ context.Context, from, to string) ([]string, int, int, error) {
+	o := &Observer{Store: s, LineCounts: func(_ context.Context, from, to string) ([]git.LineCount, error) {
 		compared = append(compared, from+".."+to)
-		return []string{from + ".go"}, 2, 1, nil
+		return []git.LineCount{{Path: from + ".go", Added: 2, Removed: 1}}, nil
 	}}
-	at := func(kind, outcome, tree string, reports ...gates.Report) Fact {
-		return Fact{Kind: kind, Outcome: outcome, Batch: "2", Title: "Integration wiring", Base: "base", Tree: tree,
+	at := func(kind runner.EventKind, outcome runner.Outcome, tree string, reports ...gates.Report) runner.Event {
+		return runner.Event{Kind: kind, Outcome: outcome, Batch: "2", Base: "base", Tree: tree,
 			Reports: reports, At: day(5)}
 	}
-	for _, f := range []Fact{
+	for _, f := range []runner.Event{
 		at("batch.started", "", ""),
 		at("executed", "ok", "t1"), at("gated", "failed", "t1", failed("lint:go", "vet", "x")),
 		at("executed", "timed_out", ""),
@@ -130,7 +135,7 @@ func TestObserver(t *testing.T) {
 		at("executed", "ok", "t4"), at("gated", "ok", "t4"), at("committed", "ok", "t4"), at("merged", "ok", "t4"),
 		at("merged", "ok", "t4"), // reported twice
 	} {
-		must(t, o.Observe(t.Context(), f))
+		must(t, o.Observe(t.Context(), "Integration wiring", f))
 	}
 	want := []Pattern{
 		{Title: "integration wiring", Type: "lint", Frequency: 2, LastSeen: "2026-03-05",
@@ -149,15 +154,17 @@ func TestObserver(t *testing.T) {
 // A resumed run counts no failure twice and still knows the earlier failures.
 func TestObserverRecallsEarlierFailures(t *testing.T) {
 	s, _ := store(t, "")
-	fact := func(kind, outcome, tree string, reports ...gates.Report) Fact {
-		return Fact{Kind: kind, Outcome: outcome, Batch: "1", Title: "wiring", Tree: tree, Reports: reports, At: day(5)}
+	fact := func(kind runner.EventKind, outcome runner.Outcome, tree string, reports ...gates.Report) runner.Event {
+		return runner.Event{Kind: kind, Outcome: outcome, Batch: "1", Tree: tree, Reports: reports, At: day(5)}
 	}
 	red := fact("gated", "failed", "t1", failed("lint:go", "vet", "x"))
-	must(t, (&Observer{Store: s}).Observe(t.Context(), red))
+	must(t, (&Observer{Store: s}).Observe(t.Context(), "wiring", red))
 	o := &Observer{Store: s,
-		Difference: func(context.Context, string, string) ([]string, int, int, error) { return []string{"a.go"}, 1, 0, nil }}
+		LineCounts: func(context.Context, string, string) ([]git.LineCount, error) {
+			return []git.LineCount{{Path: "a.go", Added: 1}}, nil
+		}}
 	o.Recall(red)
-	must(t, o.Observe(t.Context(), fact("merged", "ok", "t2")))
+	must(t, o.Observe(t.Context(), "wiring", fact("merged", "ok", "t2")))
 	list := all(t, s)
 	if len(list) != 1 || list[0].Frequency != 1 || list[0].WinningFix == "" {
 		t.Errorf("the store has %+v", list)
@@ -167,13 +174,13 @@ func TestObserverRecallsEarlierFailures(t *testing.T) {
 // If the trees cannot be compared, the observer returns an error, but the failure itself is counted.
 func TestObserverReportsErrors(t *testing.T) {
 	s, _ := store(t, "")
-	o := &Observer{Store: s, Difference: func(context.Context, string, string) ([]string, int, int, error) {
-		return nil, 0, 0, errors.New("no such tree")
+	o := &Observer{Store: s, LineCounts: func(context.Context, string, string) ([]git.LineCount, error) {
+		return nil, errors.New("no such tree")
 	}}
-	f := Fact{Kind: "gated", Outcome: "failed", Batch: "1", Title: "wiring", Tree: "t1",
+	f := runner.Event{Kind: runner.Gated, Outcome: runner.OutcomeFailed, Batch: "1", Tree: "t1",
 		Reports: []gates.Report{failed("lint", "x", "y")}, At: day(1)}
-	must(t, o.Observe(t.Context(), f))
-	err := o.Observe(t.Context(), Fact{Kind: "merged", Outcome: "ok", Batch: "1", Title: "wiring", Tree: "t2"})
+	must(t, o.Observe(t.Context(), "wiring", f))
+	err := o.Observe(t.Context(), "wiring", runner.Event{Kind: runner.Merged, Outcome: runner.OutcomeOK, Batch: "1", Tree: "t2"})
 	if err == nil || !strings.Contains(err.Error(), "no such tree") || !strings.Contains(err.Error(), "batch 1") {
 		t.Errorf("it says %v", err)
 	}
@@ -189,8 +196,8 @@ func TestOrigin(t *testing.T) {
 	report := failed("lessons", "lesson/suppression", "no reason")
 	report.Findings = append(report.Findings, gates.Finding{Rule: "lesson/0016", Severity: gates.Error, Known: true},
 		gates.Finding{Rule: "lesson/0017", Severity: gates.Error})
-	must(t, o.Observe(t.Context(),
-		Fact{Kind: "gated", Outcome: "failed", Batch: "1", Title: "wiring", Reports: []gates.Report{report}, At: day(1)}))
+	must(t, o.Observe(t.Context(), "wiring",
+		runner.Event{Kind: runner.Gated, Outcome: runner.OutcomeFailed, Batch: "1", Reports: []gates.Report{report}, At: day(1)}))
 	must(t, s.Record("wiring", "lesson repeated", day(2), Origin{FeedbackID: "f7"}))
 	want := []Pattern{{Title: "wiring", Type: "lesson repeated", Frequency: 2, LastSeen: "2026-03-02", LessonID: "0017",
 		FeedbackID: "f7"}}

@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/runplan/runplan/gates"
@@ -16,29 +16,17 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/wordset"
+	"github.com/runplan/runplan/runner"
 )
-
-// Fact holds what an event says about an attempt. Kind and Outcome have the values of the journal.
-type Fact struct {
-	Kind    string // "executed", "rebased", "gated", "committed", "merged", "reopened"; others are ignored
-	Outcome string
-	Reason  string
-	Batch   string // key
-	Title   string // of the batch, from the plan
-	Reports []gates.Report
-	Base    string // start commit of the attempt
-	Tree    string // resulting tree, "" if there is none
-	At      time.Time
-}
 
 // Observer turns the failures of one run's batches into rows of a store. It is not safe for concurrent use.
 //
 // A failure is counted after it is in the journal. If the process is killed in between, the failure is never counted: a
-// resume passes old facts to [Observer.Recall], which does not count them.
+// resume passes old events to [Observer.Recall], which does not count them.
 type Observer struct {
 	Store *Store
-	// Difference returns the difference between two trees or commits.
-	Difference func(ctx context.Context, from, to string) (files []string, added, removed int, err error)
+	// LineCounts compares two trees or commits, see [git.Repo.LineCounts].
+	LineCounts func(ctx context.Context, from, to string) ([]git.LineCount, error)
 
 	batches map[string]*course
 }
@@ -50,25 +38,26 @@ type course struct {
 
 type failure struct{ kind, tree string }
 
-// Recall applies a fact of an earlier process, without counting it.
-func (o *Observer) Recall(f Fact) { o.fold(f) }
+// Recall applies an event of an earlier process, without counting it.
+func (o *Observer) Recall(e runner.Event) { o.fold(e) }
 
-// Observe applies a fact. It counts a failure. If a batch merges after failures, it stores the fix.
-func (o *Observer) Observe(ctx context.Context, f Fact) error {
-	kind, won := o.fold(f)
+// Observe applies an event about the batch with a title. It counts a failure. If a batch merges after failures, it
+// stores the fix.
+func (o *Observer) Observe(ctx context.Context, title string, e runner.Event) error {
+	kind, won := o.fold(e)
 	var errs []error
 	if kind != "" {
-		errs = append(errs, o.Store.Record(f.Title, kind, f.At, Origin{LessonID: lessonOf(kind, f.Reports)}))
+		errs = append(errs, o.Store.Record(title, kind, e.At, Origin{LessonID: lessonOf(kind, e.Reports)}))
 	}
 	for _, w := range won {
-		fix, err := o.fix(ctx, w, f)
+		fix, err := o.fix(ctx, w, e)
 		if err == nil {
-			err = o.Store.Won(f.Title, w.kind, fix)
+			err = o.Store.Won(title, w.kind, fix)
 		}
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("remember the failures of batch %s: %w", f.Batch, err)
+		return fmt.Errorf("remember the failures of batch %s: %w", e.Batch, err)
 	}
 	return nil
 }
@@ -91,35 +80,30 @@ func lessonOf(kind string, reports []gates.Report) string {
 	return ""
 }
 
-// fold returns the failure kind of f, and the failures that f overcomes.
-func (o *Observer) fold(f Fact) (kind string, won []failure) {
+// fold returns the failure kind of an event, and the failures that it overcomes.
+func (o *Observer) fold(e runner.Event) (kind string, won []failure) {
 	if o.batches == nil {
 		o.batches = map[string]*course{}
 	}
-	c := o.batches[f.Batch]
+	c := o.batches[e.Batch]
 	if c == nil {
 		c = &course{}
-		o.batches[f.Batch] = c
+		o.batches[e.Batch] = c
 	}
-	switch f.Kind {
-	case "reopened":
-		delete(o.batches, f.Batch)
-	case "executed", "rebased", "gated", "committed":
-		if f.Tree != "" {
-			c.left = f.Tree
+	switch e.Kind {
+	case runner.Reopened:
+		delete(o.batches, e.Batch)
+	case runner.Executed, runner.Rebased, runner.Gated, runner.Committed:
+		c.left = cmp.Or(e.Tree, c.left)
+		if kind = TypeOf(e.Reports, e.Outcome, e.Reason); kind != "" {
+			c.fail(failure{kind, cmp.Or(e.Tree, e.Base)})
 		}
-		if kind = TypeOf(f.Reports, f.Outcome, f.Reason); kind == "" {
-			return "", nil
-		}
-		tree := cmp.Or(f.Tree, f.Base)
-		c.fail(failure{kind, tree})
-	case "merged":
-		if f.Outcome == "conflict" {
-			kind = byOutcome[f.Outcome]
+	case runner.Merged:
+		switch e.Outcome {
+		case runner.OutcomeConflict:
+			kind = byOutcome[e.Outcome]
 			c.fail(failure{kind, c.left})
-			return kind, nil
-		}
-		if f.Outcome == "ok" {
+		case runner.OutcomeOK:
 			won, c.failed = c.failed, nil
 		}
 	}
@@ -137,34 +121,33 @@ func (c *course) fail(f failure) {
 }
 
 // fix describes the difference between the passed attempt and the last one with this failure.
-func (o *Observer) fix(ctx context.Context, was failure, f Fact) (string, error) {
-	c := o.batches[f.Batch]
-	to := cmp.Or(f.Tree, c.left)
-	if was.tree == "" || to == "" || o.Difference == nil {
+func (o *Observer) fix(ctx context.Context, was failure, e runner.Event) (string, error) {
+	to := cmp.Or(e.Tree, o.batches[e.Batch].left)
+	if was.tree == "" || to == "" || o.LineCounts == nil {
 		return "", nil
 	}
-	files, added, removed, err := o.Difference(ctx, was.tree, to)
+	files, err := o.LineCounts(ctx, was.tree, to)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("compare %s with %s: %w", was.tree, to, err)
 	}
-	return Fix(files, added, removed), nil
+	return fixOf(files), nil
 }
 
 // byOutcome maps outcomes that determine the failure type. "" is not a failure of the batch: the run was stopped, an
 // agent met a limit, a person is asked, a tool could not run.
-var byOutcome = map[string]string{
-	"timed_out": "timeout",
-	"unchanged": "no change",
-	"conflict":  "conflict",
+var byOutcome = map[runner.Outcome]string{
+	runner.OutcomeTimedOut:  "timeout",
+	runner.OutcomeUnchanged: "no change",
+	runner.OutcomeConflict:  "conflict",
 
-	"ok":          "",
-	"changed":     "",
-	"moved":       "",
-	"limited":     "",
-	"needs_human": "",
-	"cancelled":   "",
-	"error":       "",
-	"refused":     "",
+	runner.OutcomeOK:        "",
+	runner.OutcomeChanged:   "",
+	runner.OutcomeMoved:     "",
+	runner.OutcomeLimited:   "",
+	runner.OutcomeHuman:     "",
+	runner.OutcomeCancelled: "",
+	runner.OutcomeError:     "",
+	runner.OutcomeRefused:   "",
 }
 
 // lessonRepeated is the failure type of a repeated lesson.
@@ -222,22 +205,13 @@ func Known(failureType string) bool {
 	if failureType == "other" || gateKind.MatchString(failureType) {
 		return true
 	}
-	for _, k := range kinds {
-		if k.is == failureType {
-			return true
-		}
-	}
-	for _, is := range byOutcome {
-		if is != "" && is == failureType {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.is == failureType }) ||
+		failureType != "" && slices.Contains(slices.Collect(maps.Values(byOutcome)), failureType)
 }
 
 // TypeOf returns the failure type of an attempt from its gate reports, its outcome and its reason, by the table above.
 // For a failed gate without an entry, the type is the gate's name. "" means that the batch did not fail.
-func TypeOf(reports []gates.Report, outcome, reason string) string {
+func TypeOf(reports []gates.Report, outcome runner.Outcome, reason string) string {
 	if t, ok := byOutcome[outcome]; ok {
 		return t
 	}
@@ -281,27 +255,17 @@ func (k kind) holds(r gates.Report) bool {
 
 const namedFiles = 4
 
-// Fix describes in one line how the passed attempt differs from the failed one: the files and the number of lines. The
-// line is empty if no file differs.
-func Fix(files []string, added, removed int) string {
+// fixOf describes in one line how the passed attempt differs from the failed one: the files and the number of lines. The
+// line is empty if no file differs. Binary files count only as files.
+func fixOf(files []git.LineCount) string {
 	if len(files) == 0 {
 		return ""
 	}
-	names := phrase.Few(slices.Sorted(slices.Values(files)), namedFiles)
-	return line(fmt.Sprintf("other than before: %s (+%d -%d lines)", names, added, removed), maxFix)
-}
-
-// Difference returns the difference between two trees or commits, in git's line counts. Binary files count only as
-// files.
-func Difference(ctx context.Context, repo *git.Repo, from, to string) (files []string, added, removed int, err error) {
-	all, err := repo.LineCounts(ctx, from, to)
-	if err != nil {
-		return nil, 0, 0, fmt.Errorf("compare %s with %s: %w", from, to, err)
-	}
-	for _, f := range all {
-		files, added, removed = append(files, f.Path), added+f.Added, removed+f.Removed
-	}
-	return files, added, removed, nil
+	names := lists.Map(files, func(f git.LineCount) string { return f.Path })
+	slices.Sort(names)
+	return line(fmt.Sprintf("other than before: %s (+%d -%d lines)", phrase.Few(names, namedFiles),
+		lists.Sum(files, func(f git.LineCount) int { return f.Added }),
+		lists.Sum(files, func(f git.LineCount) int { return f.Removed })), maxFix)
 }
 
 // Generalise makes a pattern of a batch title: its words in lower case and in their order, without numbers of batches

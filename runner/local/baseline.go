@@ -18,7 +18,6 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
-	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/room"
 )
@@ -42,7 +41,7 @@ type Baseline struct {
 	// change may be the base of the next one.
 	Learn func(info gates.Info, s gates.Subject, r gates.Report)
 
-	rooms *rooms // nil makes some
+	rooms *Rooms // nil makes some
 	mine  bool   // they must be closed
 	mu    sync.Mutex
 	room  *room.Room
@@ -220,7 +219,7 @@ func (b *Baseline) open(ctx context.Context) error {
 		return err
 	}
 	if b.rooms == nil {
-		if b.rooms, b.err = newRooms(ctx, b.Home, b.Repo, b.Layout, b.Setup, b.Environ, b.Note); b.err != nil {
+		if b.rooms, b.err = NewRooms(ctx, b.Home, b.Repo, b.Layout, b.Setup, b.Environ, b.Note); b.err != nil {
 			return b.err
 		}
 		b.mine = true
@@ -253,55 +252,34 @@ func (b *Baseline) Close(ctx context.Context) error {
 	return errors.Join(err, rooms.Close(ctx))
 }
 
-// ScratchOf makes scratch trees of the base for [differential.New]. Each comes from a separate [Baseline] for the
-// subject.
-func ScratchOf(make func(s gates.Subject) (*Baseline, error), note func(string)) differential.Base {
-	return func(ctx context.Context, s gates.Subject) (string, func(), error) {
-		dir, _, done, err := scratch(ctx, make, note, s, "")
-		return dir, done, err
-	}
-}
-
-// scratch copies a tree, "" for that of the base, into a room with the base's dependencies. The caller may write to it.
-func scratch(ctx context.Context, make func(s gates.Subject) (*Baseline, error), note func(string), s gates.Subject,
-	tree string) (dir string, env []string, done func(), err error) {
-	b, err := make(s)
-	if err != nil {
-		return "", nil, func() {}, err
-	}
+// Lend returns the folder and the environment of a room with the base's dependencies and the files of tree, or those of
+// the base if tree is "". The caller may write to it. done closes b.
+func (b *Baseline) Lend(ctx context.Context, tree string) (dir string, env []string, done func(), err error) {
 	b.tree = tree
 	done = func() { // also after the time of ctx
 		if err := b.Close(context.WithoutCancel(ctx)); err != nil {
-			note(err.Error())
+			b.Note(err.Error())
 		}
 	}
 	if err := b.open(ctx); err != nil {
 		return "", nil, done, err
 	}
-	return b.room.Dir, envOf(b.room.Env, s.Env), done, nil
+	return b.room.Dir, envOf(b.room.Env, b.Subject.Env), done, nil
 }
 
-// asked returns the gates that the batch or the settings add to the project's own.
-func (w *work) asked(b *planparse.Batch) []gates.Gate {
-	make := func(s gates.Subject) (*Baseline, error) { return w.baseline(s), nil }
+// asked returns the gates that the batch or the settings add to the project's own. Their trees are rooms on base.
+func (w *work) asked(b *planparse.Batch, base string) []gates.Gate {
 	var list []gates.Gate
 	if len(b.Regression) > 0 {
-		list = append(list, differential.New(differential.Options{Files: b.Regression, Base: ScratchOf(make, w.Note)}))
+		list = append(list, differential.New(differential.Options{Files: b.Regression, Base: w.room(base)}))
 	}
 	if w.Mutants.Budget > 0 || w.Mutants.Share > 0 || b.Mutants > 0 {
 		o := w.Mutants
 		o.Bar = cmp.Or(b.Mutants, o.Bar)
-		o.Tree = CandidateOf(make, w.Note)
+		o.Tree = w.room(base)
 		list = append(list, mutants.New(o))
 	}
 	return list
-}
-
-// CandidateOf makes scratch copies of the candidate's tree for [mutants.New], in a room with the base's dependencies.
-func CandidateOf(make func(s gates.Subject) (*Baseline, error), note func(string)) mutants.Tree {
-	return func(ctx context.Context, s gates.Subject) (string, []string, func(), error) {
-		return scratch(ctx, make, note, s, s.Tree)
-	}
 }
 
 // promising returns the settings of the gates with the settings that compare a batch with the plan's promises.
@@ -341,24 +319,19 @@ func (w *work) redBefore(base *Baseline, dir string) func(context.Context) bool 
 
 // apart returns a function that creates a room of the candidate for the commands of the plan at its first call. The
 // commands may write to the tree, which no other gate should see. leave releases the room.
-func (w *work) apart(c runner.Command) (take func(context.Context, gates.Subject) (string, []string, error),
-	leave func()) {
-	var taken *room.Room
-	take = func(ctx context.Context, s gates.Subject) (string, []string, error) {
-		rooms, err := w.sealed(ctx)
-		if err != nil {
-			return "", nil, err
+func (w *work) apart(base string) (take func(context.Context, gates.Subject) (string, []string, error), leave func()) {
+	var at string
+	var env []string
+	var done func()
+	take = func(ctx context.Context, s gates.Subject) (_ string, _ []string, err error) {
+		if done == nil {
+			at, env, done, err = w.room(base)(ctx, s)
 		}
-		if taken == nil {
-			if taken, err = rooms.Take(ctx, c.Base, c.Tree); err != nil {
-				return "", nil, err
-			}
-		}
-		return taken.Dir, envOf(taken.Env, s.Env), nil
+		return at, env, err
 	}
 	return take, func() {
-		if taken != nil {
-			taken.Release()
+		if done != nil {
+			done()
 		}
 	}
 }

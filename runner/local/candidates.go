@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/sampling"
 )
 
@@ -30,17 +31,23 @@ func (w *work) lastWord(c runner.Command, e *runner.Event, r round) error {
 					e.Reports[i].Findings, e.Reports[i].Output = nil, ""
 				}
 			}
-			patch, err := os.ReadFile(filepath.Join(w.candidateDir(c, n), patchName))
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			if err == nil {
-				err = writeFile(filepath.Join(w.attemptDir(runner.Command{Batch: c.Batch, Attempt: c.Attempt}), patchName), patch)
-			}
-			return err
+			return w.copyUp(c, n, patchName)
 		}
 	}
 	return nil
+}
+
+// copyUp copies a file of a candidate to the files of the batch. A missing file is not an error.
+func (w *work) copyUp(c runner.Command, number int, name string) error {
+	data, err := os.ReadFile(filepath.Join(w.candidateDir(c, number), name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		c.Slot = nil
+		err = writeFile(filepath.Join(w.attemptDir(c), name), data)
+	}
+	return err
 }
 
 func (w *work) candidateDir(c runner.Command, number int) string {
@@ -63,7 +70,10 @@ func (w *work) keepCandidate(ctx context.Context, c runner.Command, number int, 
 
 // inherit copies the winner's critique and its changes outside the workspace to the batch, for later reviews.
 func (w *work) inherit(c runner.Command, number int) {
-	w.inheritCritique(c, number)
+	if err := w.copyUp(c, number, journal.CritiqueFile); err != nil {
+		w.Note(fmt.Sprintf("the critique of candidate %d of batch %s could not be copied to the batch: %v", number, c.Batch,
+			err))
+	}
 	w.sights.Delete(c.Batch)
 	place := c
 	place.Slot = &runner.Slot{Number: number}

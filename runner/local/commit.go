@@ -54,7 +54,6 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	hooks := w.shift(c, space, "the commit")
 	w.begin(hooks, false) // hooks that appeared during agents or gates do not run
 	defer w.adopt(hooks)
-	defer w.snapshots.drop()
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: []string{"git", "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "--file=-"},
 		Dir:  space.Dir, Env: w.marked(space.Env()), Stdin: strings.NewReader(w.message(b, w.factsOf(c.Batch, c.Base).gates)),

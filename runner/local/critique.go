@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/runplan/runplan/agents"
@@ -82,22 +81,6 @@ func (w *work) seen(c runner.Command) (journal.Critique, bool) {
 		return seen, false
 	}
 	return seen, true
-}
-
-// inheritCritique copies the critique of the winning candidate to the batch, for the review of the batch.
-func (w *work) inheritCritique(c runner.Command, winner int) {
-	data, err := os.ReadFile(filepath.Join(w.candidateDir(c, winner), journal.CritiqueFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	if err == nil {
-		c.Slot = nil
-		err = writeFile(filepath.Join(w.attemptDir(c), journal.CritiqueFile), data)
-	}
-	if err != nil {
-		w.Note(fmt.Sprintf("the critique of candidate %d of batch %s could not be copied to the batch: %v", winner, c.Batch,
-			err))
-	}
 }
 
 // critique returns the report on the steps of the attempt, to add to the reports of its gates. It is advice: it

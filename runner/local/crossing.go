@@ -190,8 +190,7 @@ func (x *crossing) cases(ctx context.Context, author sampling.Candidate, gate st
 	if known, ok := x.w.proofs.Get(author.Tree); ok {
 		return slices.Clone(known[gate]), nil
 	}
-	base := x.w.baseline(gates.Subject{Base: x.c.Base, Env: x.w.marked(nil), Timeout: x.w.GateTimeout,
-		Redact: x.w.redact.String, Reaper: x.w.Reaper})
+	base := x.w.baseline(x.w.on(x.c.Base))
 	base.tree = author.Tree
 	defer base.Close(context.WithoutCancel(ctx))
 	rep, err := base.look(ctx, gates.Info{Name: gate})
@@ -205,12 +204,10 @@ func (x *crossing) run(ctx context.Context, author sampling.Candidate, tree, gat
 	if x.w.Now().After(x.until) {
 		return nil, true, nil
 	}
-	s := gates.Subject{
-		Base: author.Tree, Tree: tree, Sealed: true, Env: x.w.marked(nil), Timeout: x.w.GateTimeout,
-		Redact: x.w.redact.String, Reaper: x.w.Reaper,
-	}
-	room := x.w.roomOf(gates.Subject{Base: x.c.Base, Env: s.Env})
-	runner := held.New(held.Options{Repo: x.w.Repo, Room: room, Gates: x.w.suitesOf, Decides: x.w.pool.setup.runs}, s)
+	s := x.w.on(author.Tree)
+	s.Tree, s.Sealed = tree, true
+	runner := held.New(held.Options{Repo: x.w.Repo, Room: x.w.room(x.c.Base), Gates: x.w.suitesOf,
+		Decides: x.w.pool.setup.runs}, s)
 	defer runner.Close()
 	out, err := runner.Run(ctx, gate)
 	if err != nil {

@@ -87,12 +87,12 @@ func (d deps) stale(dir string) []string {
 		if err != nil || !bytes.Contains(data, []byte("ependencies\"")) {
 			continue
 		}
-		lock, locked := lockOf(dir, at)
+		lock, _ := lockOf(dir, at)
 		has, fresh := slices.Contains(d.found, filepath.Join(at, "node_modules")), false
 		switch {
 		case !has:
-			fresh = at != "." && !locked // a workspace uses the dependencies of the root
-		case locked:
+			fresh = at != "." && lock == "" // a workspace uses the dependencies of the root
+		case lock != "":
 			fresh = same(filepath.Join(dir, lock), filepath.Join(d.root, lock))
 		default:
 			fresh = sameDependencies(data, filepath.Join(d.root, at, "package.json"))
@@ -104,16 +104,24 @@ func (d deps) stale(dir string) []string {
 	return out
 }
 
-// lockOf returns the lock file of a package for node.
-func lockOf(dir, at string) (rel string, ok bool) {
-	for _, name := range []string{"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock",
-		"bun.lockb"} {
-		rel := filepath.Join(at, name)
+// installers returns the lock files of packages for node, with the command that installs from each.
+func installers() [][2]string {
+	return [][2]string{
+		{"package-lock.json", "npm ci --no-audit --no-fund"}, {"npm-shrinkwrap.json", "npm ci --no-audit --no-fund"},
+		{"yarn.lock", "yarn install --frozen-lockfile"}, {"pnpm-lock.yaml", "pnpm install --frozen-lockfile"},
+		{"bun.lock", "bun install --frozen-lockfile"}, {"bun.lockb", "bun install --frozen-lockfile"},
+	}
+}
+
+// lockOf returns the lock file of a package for node, "" without one, and the command that installs its dependencies.
+func lockOf(dir, at string) (rel, install string) {
+	for _, i := range installers() {
+		rel := filepath.Join(at, i[0])
 		if _, err := os.Stat(filepath.Join(dir, rel)); err == nil {
-			return rel, true
+			return rel, i[1]
 		}
 	}
-	return "", false
+	return "", "npm install --no-audit --no-fund --no-package-lock"
 }
 
 // sameDependencies reports whether a package.json has the same dependencies as the one at path.
@@ -131,21 +139,6 @@ func same(a, b string) bool {
 	x, err := os.ReadFile(a)
 	y, other := os.ReadFile(b)
 	return err == nil && other == nil && bytes.Equal(x, y)
-}
-
-// installer is the command that installs the dependencies of a package.
-func installer(dir, at string) string {
-	switch lock, _ := lockOf(dir, at); filepath.Base(lock) {
-	case "package-lock.json", "npm-shrinkwrap.json":
-		return "npm ci --no-audit --no-fund"
-	case "yarn.lock":
-		return "yarn install --frozen-lockfile"
-	case "pnpm-lock.yaml":
-		return "pnpm install --frozen-lockfile"
-	case "bun.lock", "bun.lockb":
-		return "bun install --frozen-lockfile"
-	}
-	return "npm install --no-audit --no-fund --no-package-lock"
 }
 
 // mirror links a folder of dependencies into the tree at dir: a virtual environment as one link, node_modules package

@@ -10,8 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -117,7 +115,6 @@ type session struct {
 	*Engine
 	run      string
 	machine  *runner.Machine
-	fold     runner.Fold
 	work     *work
 	recorder *runner.Recorder
 	heard    int64 // id of the last post read
@@ -127,18 +124,11 @@ type session struct {
 	guard    guard
 	ctx      context.Context // of all jobs; cancelled to stop at once
 	cancel   context.CancelCauseFunc
-	mu       sync.Mutex
-	facts    map[string]*facts
-	merged   map[string]merge // by batch
-	tip      seen             // facts of the last merged batch
-	final    *runner.ReviewInfo
-	tests    map[string]*gates.TestCount // by commit of the run branch
-	live     bool                        // events happen now; false during replay
+	mu       sync.Mutex // of notes
+	live     bool       // events happen now; false during replay
 	notes    []string
 	noted    chan struct{}
-	history  Chronicle
-	limits   limits // agent limits last written to the journal
-	config   string // settings digest last written to the journal
+	settings string // last written to the journal
 	watch    failures.Observer
 	digests  map[string]string // of the batches' texts, as last recorded
 
@@ -170,7 +160,6 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 func (e *Engine) open(ctx context.Context, run string, info runner.Info) *session {
 	s := &session{
 		Engine: e, run: run, results: make(chan result), jobs: map[string]*job{}, last: map[string]*job{},
-		facts: map[string]*facts{}, merged: map[string]merge{}, tests: map[string]*gates.TestCount{},
 		digests: map[string]string{}, noted: make(chan struct{}, 1), stopping: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -178,21 +167,11 @@ func (e *Engine) open(ctx context.Context, run string, info runner.Info) *sessio
 	cfg := e.Config
 	cfg.Note = s.note
 	s.work = &work{Config: cfg, run: run, info: info, redact: redact.New(slices.Concat(e.Environ, e.Secrets)),
-		digest: s.digest, factsOf: s.factsOf, atTip: s.atTip, finalReview: s.finalReview, refs: newRefs(),
-		before: newReports(), proofs: newProofs()}
+		refs: newRefs(), before: newReports(), proofs: newProofs()}
 	s.work.failures = failures.Open(e.Layout.FailurePatterns(), s.note)
-	s.watch = failures.Observer{Store: s.work.failures,
-		Difference: func(ctx context.Context, from, to string) ([]string, int, int, error) {
-			return failures.Difference(ctx, e.Repo, from, to)
-		}}
-	s.work.chronicle = func() Chronicle {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return Chronicle{slices.Clone(s.history.Ended), slices.Clone(s.history.working)}
-	}
+	s.watch = failures.Observer{Store: s.work.failures, LineCounts: e.Repo.LineCounts}
 	s.work.pool = &Pool{
 		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs,
-		stir: s.work.snapshots.drop,
 		setup: Setup{Copy: e.Copy, Command: e.Setup, Timeout: e.SetupTime, Env: s.work.agentEnv(e.Layout.Temp(run)),
 			Reaper: e.Reaper, Grace: e.Limits.Grace},
 	}
@@ -394,7 +373,7 @@ func encode(events []runner.Event) ([]store.Record, error) {
 // show applies journal events to all derived state and files.
 func (s *session) show(events []runner.Event) error {
 	for _, ev := range events {
-		if err := s.remember(ev); err != nil {
+		if err := s.work.add(ev, s.live); err != nil {
 			return err
 		}
 		if err := s.forPeople(ev); err != nil {
@@ -406,95 +385,3 @@ func (s *session) show(events []runner.Event) error {
 	}
 	return nil
 }
-
-// remember keeps the facts that later commands need.
-func (s *session) remember(ev runner.Event) error {
-	if err := s.fold.Apply(ev); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if ev.Batch == "" {
-		if ev.Kind == runner.Reviewed && ev.Review != nil {
-			s.final = ev.Review
-		}
-		return nil
-	}
-	f := s.facts[ev.Batch]
-	if f == nil {
-		f = &facts{}
-		s.facts[ev.Batch] = f
-	}
-	f.add(ev)
-	s.history.Add(ev, s.fold.Summary())
-	switch ev.Kind {
-	case runner.Merged:
-		if ev.Outcome == runner.OutcomeOK {
-			s.merged[ev.Batch] = merge{ev.Base, ev.Commit, ev.Tree, ev.Fingerprint}
-			f.before, f.merged = s.tests[ev.Base], true
-			s.tip, f.last = f.last, seen{}
-			if s.tests[ev.Commit] = f.after; f.after == nil {
-				s.tests[ev.Commit] = f.before // no test count is known for this commit; the older one stays
-			}
-		}
-	case runner.BatchPassed:
-		if s.live { // the receipt is written, and a resume reads these facts from the journal
-			delete(s.facts, ev.Batch)
-			delete(s.merged, ev.Batch)
-		}
-	case runner.Reopened:
-		delete(s.merged, ev.Batch)
-		delete(s.facts, ev.Batch)
-	}
-	return nil
-}
-
-// atTip returns the facts of the last merged batch.
-func (s *session) atTip() seen {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tip
-}
-
-// finalReview returns the result of the final review, or nil.
-func (s *session) finalReview() *runner.ReviewInfo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.final
-}
-
-// factsOf returns the known facts of a batch that is, or will be, merged on commit base.
-func (s *session) factsOf(batch, base string) facts {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var now facts
-	if f := s.facts[batch]; f != nil {
-		now = *f
-	}
-	if !now.merged {
-		now.before = s.tests[base]
-	}
-	return now
-}
-
-// digest returns the failure digest of an earlier event, and the path of its patch file ("" if it does not exist).
-func (s *session) digest(seq int) (text, patch string) {
-	for ev, err := range journal.Events(context.Background(), s.Journal, s.run, seq) {
-		if err != nil {
-			s.note("the failure of the last attempt could not be read: " + err.Error())
-			return "", ""
-		}
-		at := runner.Command{Batch: ev.Batch, Attempt: ev.Attempt}
-		if ev.Candidate > 0 {
-			at.Slot = &runner.Slot{Number: ev.Candidate}
-		}
-		path := filepath.Join(s.work.attemptDir(at), patchName)
-		if _, err := os.Stat(path); err != nil {
-			path = ""
-		}
-		return gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes), path
-	}
-	return "", ""
-}
-
-const digestBytes = 6 << 10

@@ -67,7 +67,7 @@ func TestLostTournamentRecordsBatchFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Start()
-	s := &session{Engine: New(c.Config), run: c.run, machine: m, work: c.work, facts: map[string]*facts{}}
+	s := &session{Engine: New(c.Config), run: c.run, machine: m, work: c.work}
 	success := func() *bool {
 		t.Helper()
 		log, err := store.OpenLog(t.Context(), c.Layout.Journal())
@@ -138,8 +138,7 @@ func TestGitChangeReasonHidesSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Plan, b.digest = plan, func(int) (string, string) { return "", "" }
-	b.chronicle = func() Chronicle { return Chronicle{} }
+	b.Plan = plan
 	b.Agent = switching{b, secret}
 	e, err := b.Execute(t.Context(),
 		runner.Command{ID: "1/r1-c0/execute", Kind: runner.Execute, Batch: "1", Attempt: 1, Base: b.base},

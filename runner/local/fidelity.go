@@ -61,7 +61,6 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 		}
 		heard = append(heard, o)
 	}
-	w.snapshots.drop()
 	return w.opinions(e, heard, blind, out), nil
 }
 

@@ -87,7 +87,7 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 	}
 	if !was {
 		if now != "" {
-			if err := w.mend(ctx, git.RefUpdate{Ref: head, Old: now}); err != nil {
+			if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: head, Old: now}); err != nil {
 				w.Note(fmt.Sprintf("the agent made branch %s, which could not be removed: %v", name, err))
 			}
 		}
@@ -96,7 +96,7 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 	}
 	if now != old {
 		// Only the agent can have moved a branch that is checked out in its workspace.
-		if err := w.mend(ctx, git.RefUpdate{Ref: head, New: old, Old: now}); err != nil {
+		if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: head, New: old, Old: now}); err != nil {
 			return fmt.Sprintf("the agent switched to branch %s and moved it, and it cannot be restored: %v", name, err)
 		}
 		return fmt.Sprintf("the agent switched to branch %s and moved it; the branch was restored", name)
@@ -122,7 +122,7 @@ func (w *work) dropMade(ctx context.Context, s *Space, g glance) {
 		if !slices.Contains(visited, name) && (now[name] != g.Base || !w.Repo.HalfMade(name)) {
 			continue
 		}
-		if err := w.mend(ctx, git.RefUpdate{Ref: "refs/heads/" + name, Old: now[name]}); err != nil {
+		if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + name, Old: now[name]}); err != nil {
 			w.Note(fmt.Sprintf("the agent made branch %s, which could not be removed: %v", name, err))
 			continue
 		}

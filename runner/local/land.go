@@ -96,7 +96,7 @@ func Said(text string) string {
 func (w *work) pullRequestBody() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Made by runplan from %s, run %s.\n\n## Review\n\n", w.info.Plan, w.run)
-	r := w.finalReview()
+	r := w.summary().Review
 	if r == nil {
 		w.Note("the pull request says that its changes were not reviewed; [review] final = \"programs\" or \"all\" adds " +
 			"a review")

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/runner/journal"
 )
 
@@ -20,7 +22,6 @@ type Owner struct {
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
 	Started time.Time `json:"started"`
-	Run     string    `json:"run,omitempty"`
 }
 
 // Lock is a lock of one process. The system releases it when the process ends for any reason, so only a living
@@ -41,7 +42,7 @@ func Owners(l journal.Layout) []Owner {
 			continue
 		}
 		var o Owner
-		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &o) == nil && o.Host == here && o.PID > 1 {
+		if atomicfile.ReadJSON(path, &o) == nil && o.Host == here && o.PID > 1 {
 			out = append(out, o)
 		}
 	}
@@ -68,7 +69,7 @@ func TakeLock(path string, now time.Time) (*Lock, error) {
 		f.Close()
 		who := "unknown process"
 		var o Owner
-		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &o) == nil {
+		if atomicfile.ReadJSON(path, &o) == nil {
 			who = fmt.Sprintf("process %d on %s, since %s", o.PID, o.Host, o.Started.Local().Format("2006-01-02 15:04:05"))
 		}
 		return nil, fmt.Errorf("%w: %s (%s)", ErrLocked, who, path)

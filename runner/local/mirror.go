@@ -84,23 +84,14 @@ func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 func (m *Mirror) Close(last runner.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.s.Report == nil {
-		return nil
-	}
-	if err := m.s.fold.Apply(last); err != nil {
-		return err
-	}
-	if err := m.s.Report(m.s.fold.Summary()); err != nil {
-		m.s.Note("the report could not be written: " + err.Error())
-	}
-	return nil
+	return m.s.report(last)
 }
 
 // Summary returns the summary of the run from the events known so far.
 func (m *Mirror) Summary() runner.Summary {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.s.fold.Summary()
+	return m.s.work.summary()
 }
 
 // Replay calls hear for each event of the local journal, and from then on for each new one.
@@ -145,11 +136,6 @@ func (m *Mirror) Do(ctx context.Context, c runner.Command) (ev runner.Event, los
 	return ev, lost, notes
 }
 
-// Background runs f until it ends. Its context ends when [Mirror.Leave] is called; Leave waits for f.
-func (m *Mirror) Background(f func(context.Context)) {
-	m.s.clearing.Go(func() { f(m.s.ctx) })
-}
-
 // Leave cancels all running work of this clone and waits for its end.
 func (m *Mirror) Leave() {
 	m.s.cancel(errStopped)
@@ -179,7 +165,7 @@ func (m *Mirror) Tip() string { return m.s.machine.Tip() }
 
 // Verify returns, by key, why a merged batch is no longer valid on the run branch at tip.
 func (m *Mirror) Verify(ctx context.Context, tip string) (map[string]string, error) {
-	return m.s.work.verify(ctx, m.s.merged, tip)
+	return m.s.work.verify(ctx, tip)
 }
 
 // Redacted returns text without the secrets of this machine.

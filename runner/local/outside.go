@@ -3,7 +3,6 @@ package local
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner"
@@ -37,8 +37,11 @@ type outside struct {
 	branch   string            // checked-out branch, "" if detached
 }
 
-// lookOutside records the state before an agent begins.
+// lookOutside records the state before or after an agent. A script agent follows the user's own plan and is not watched.
 func (w *work) lookOutside(ctx context.Context) (outside, error) {
+	if literal(w.Agent) {
+		return outside{}, nil
+	}
 	o := outside{checkout: map[string]string{}, refs: map[string]string{}}
 	changed, untracked, err := w.Repo.Dirty(ctx)
 	if err != nil {
@@ -111,11 +114,10 @@ func stampOf(path string) string {
 	return fmt.Sprintf("%s %d %d", fi.Mode(), fi.Size(), fi.ModTime().UnixNano())
 }
 
-// touched returns findings for the changes around the workspace since before, and whether they fail the attempt. A
-// change of the checkout fails it only if the configuration says so, because the user may have made the change.
-func (w *work) touched(before outside, seen func() (outside, error), shared []change) (findings []gates.Finding,
-	fails bool) {
-	findings = sharedFindings(shared, "the agent worked")
+// touched reports the changes around the workspace since before; without any, the report has no findings. A change of
+// the checkout fails the attempt only if the configuration says so, because the user may have made the change.
+func (w *work) touched(before outside, seen func() (outside, error), shared []change) gates.Report {
+	findings := sharedFindings(shared, "the agent worked")
 	now, err := seen()
 	if err != nil {
 		w.Note("it is unknown whether the agent wrote into your checkout: " + err.Error())
@@ -148,8 +150,11 @@ func (w *work) touched(before outside, seen func() (outside, error), shared []ch
 	for _, p := range differing(before.checkout, now.checkout) {
 		find("outside/checkout", p, p+" in "+checkout+" changed", "")
 	}
-	fails = slices.ContainsFunc(findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
-	return findings, fails
+	rep := gates.Report{Gate: "outside", Status: gates.Warn, Findings: findings}
+	if slices.ContainsFunc(findings, func(f gates.Finding) bool { return f.Severity == gates.Error }) {
+		rep.Status = gates.Fail
+	}
+	return rep
 }
 
 // refWords returns the display name of a ref and the command that restores it to was. own is false for
@@ -201,20 +206,21 @@ func (w *work) watched(e *runner.Event, c runner.Command, before outside, seen f
 	if literal(w.Agent) {
 		return false
 	}
-	findings, fails := w.touched(before, seen, shared)
-	if len(findings) == 0 {
+	rep := w.touched(before, seen, shared)
+	if len(rep.Findings) == 0 {
 		return false
 	}
-	rep := outsideReport(findings, fails)
-	if !fails {
-		for _, f := range findings {
+	if rep.Status != gates.Fail {
+		for _, f := range rep.Findings {
 			w.Note("batch " + c.Batch + ": " + f.Message)
 		}
 		w.sights.Store(c.Place(), rep)
 		return false
 	}
-	first := findings[slices.IndexFunc(findings, func(f gates.Finding) bool { return f.Severity == gates.Error })]
-	e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, w.redact.String(first.Message), outsideKey(findings)
+	first := lists.First(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
+	e.Outcome, e.Reason = runner.OutcomeFailed, w.redact.String(first.Message)
+	e.Fingerprint = runner.Fingerprint(strings.Join(lists.Map(rep.Findings,
+		func(f gates.Finding) string { return f.Rule + " " + f.Message }), "\n"))
 	e.Reports = w.trim([]gates.Report{rep})
 	return true
 }
@@ -225,15 +231,6 @@ func (w *work) seenOutside(batch string) []gates.Report {
 		return []gates.Report{rep.(gates.Report)}
 	}
 	return nil
-}
-
-// outsideReport returns the report of outside changes.
-func outsideReport(findings []gates.Finding, fails bool) gates.Report {
-	r := gates.Report{Gate: "outside", Status: gates.Warn, Findings: findings}
-	if fails {
-		r.Status = gates.Fail
-	}
-	return r
 }
 
 // reveal clears the index flags by which an agent may hide files from git (assume-unchanged, skip-worktree), and
@@ -248,15 +245,6 @@ func (w *work) reveal(ctx context.Context, s *Space) error {
 			len(files), files[0]))
 	}
 	return err
-}
-
-// outsideKey returns a hash of outside findings, to compare attempts.
-func outsideKey(findings []gates.Finding) string {
-	sum := sha256.New()
-	for _, f := range findings {
-		fmt.Fprintln(sum, f.Rule, f.Message)
-	}
-	return fmt.Sprintf("outside %x", sum.Sum(nil)[:8])
 }
 
 // manifests lists files in which projects name their dependencies, with the syntax for folders: a workspace is
@@ -320,55 +308,50 @@ func (w *work) settleSettings(s *shift) []change {
 	var changes []change
 	for _, c := range w.keeper.watch.Changes() {
 		told := change{name: w.display(c.Path), steers: c.Tool + ": " + c.Steers, left: c.Told, mild: c.Mild}
-		if !c.Told {
-			if err := w.restoreSetting(s, c, told.name); err != nil {
-				w.Note(fmt.Sprintf("%s: %s changed and cannot be restored; restore it by hand: %v", s.of, told.name, err))
-				told.stuck = true
-			}
-		}
+		told.stuck = !c.Told && !w.restoreFile(s, c, told.name, "found-settings-"+c.Path)
 		w.keeper.watch.Accept(c)
 		changes = append(changes, told)
 	}
 	return changes
 }
 
-// restoreSetting restores one file, and keeps a copy of its changed state.
-func (w *work) restoreSetting(s *shift, c stamps.Change, name string) error {
-	note := fmt.Sprintf("%s: %s %s", s.of, name, restored(c.Had))
-	if _, err := os.Lstat(c.Path); err == nil {
-		kept, err := w.keepSetting(s.dir, c)
-		if err != nil {
-			return err
-		}
+// restoreFile restores one file and keeps a copy of its changed state, under a name for its path. It notes what it did,
+// and reports whether the file is restored.
+func (w *work) restoreFile(s *shift, c stamps.Change, shown, name string) bool {
+	note := fmt.Sprintf("%s: %s %s", s.of, shown, restored(c.Had))
+	_, err := os.Lstat(c.Path)
+	if err == nil {
+		var kept string
+		kept, err = w.keepFile(s.dir, c, name)
 		note += "; its changed content is kept in " + kept
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	if _, err := os.Lstat(c.Path); c.Had || err == nil {
-		if err := stamps.Put(c.Path, c.Was, c.Had); err != nil {
-			return err
-		}
+	if err == nil {
+		err = stamps.Put(c.Path, c.Was, c.Had)
+	}
+	if err != nil {
+		note = fmt.Sprintf("%s: %s changed and cannot be restored; restore it by hand: %v", s.of, shown, err)
 	}
 	w.Note(note)
-	return nil
+	return err == nil
 }
 
-// keepSetting stores the changed state of a file, and returns the path. A file or link is copied without its secrets.
+// keepFile stores the changed state of a file, and returns the path. A file or link is copied without its secrets.
 // Anything else, such as a folder or a named pipe, is moved away.
-func (w *work) keepSetting(dir string, c stamps.Change) (string, error) {
-	to := unused(filepath.Join(dir, "found-settings-"+
-		strings.TrimLeft(strings.NewReplacer("/", "-", `\`, "-", ":", "").Replace(c.Path), "-")))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
+func (w *work) keepFile(dir string, c stamps.Change, name string) (string, error) {
+	to := unused(filepath.Join(dir, strings.NewReplacer("-/", "-", "/", "-", `\`, "-", ":", "").Replace(name)))
+	kept := journal.DirName + "/" + w.Layout.Rel(to)
 	if c.There && !c.Is.Mode.IsDir() {
 		text := c.Is.Data
 		if c.Is.Mode&fs.ModeSymlink != 0 {
 			text = "link to " + text + "\n"
 		}
-		return journal.DirName + "/" + w.Layout.Rel(to), atomicfile.WriteLoose(to, []byte(w.redact.String(text)), 0o600)
+		return kept, errors.Join(os.MkdirAll(dir, 0o755), atomicfile.WriteLoose(to, []byte(w.redact.String(text)), 0o600))
 	}
-	err := os.Rename(c.Path, to)
+	err := errors.Join(os.MkdirAll(dir, 0o755), os.Rename(c.Path, to))
 	if err == nil {
-		return journal.DirName + "/" + w.Layout.Rel(to), nil
+		return kept, nil
 	}
 	near := unused(c.Path + ".found-by-runplan") // on another file system
 	if again := os.Rename(c.Path, near); again != nil {

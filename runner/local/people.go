@@ -109,7 +109,7 @@ func (s *session) attempt(ev runner.Event) error {
 	case runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted:
 		return nil
 	}
-	f := s.factsOf(ev.Batch, ev.Base)
+	f := s.work.factsOf(ev.Batch, ev.Base)
 	if made, ok := f.made[ev.Candidate]; ok { // others of the tournament may have ended since
 		f.agent, f.model, f.usage = made.Agent, made.Model, made.Usage
 	}

@@ -33,7 +33,6 @@ type Pool struct {
 	note   func(string) // shows messages to the user
 	refs   *refs
 	from   string // source folder of copied files; "" is the user's checkout
-	stir   func() // called when the setup has run, which is no agent activity; nil calls nothing
 
 	mu    sync.Mutex
 	used  map[string]*Space // by batch

@@ -279,9 +279,6 @@ func (p *Pool) runSetup(ctx context.Context, dir string, env []string) error {
 		Args: []string{"bash", "-eu", "-o", "pipefail", "-c", p.setup.Command}, Dir: dir, Env: env,
 		Limits: proc.Limits{Total: p.setup.Timeout, Grace: p.setup.Grace}, Reaper: p.setup.Reaper,
 	})
-	if p.stir != nil {
-		p.stir()
-	}
 	if err != nil {
 		return fmt.Errorf("set up %s: %w", dir, err)
 	}

@@ -43,7 +43,7 @@ func TestPostedEventsAreRecordedOnce(t *testing.T) {
 			Observe: func(ev runner.Event) { seen = append(seen, ev) }})
 		s := &session{Engine: e, run: "r", machine: m,
 			work: &work{redact: redact.New([]string{"API_TOKEN=tok-4kQ7vTz2LmW9x"})}, stopping: make(chan struct{}),
-			recorder: runner.NewRecorder("r", m, time.Now), jobs: map[string]*job{}, facts: map[string]*facts{}}
+			recorder: runner.NewRecorder("r", m, time.Now), jobs: map[string]*job{}}
 		for ev, err := range journal.Events(ctx, e.Journal, "r", 0) {
 			if err != nil {
 				t.Fatal(err)

@@ -61,7 +61,7 @@ func (p proofs) remember(tree string, v gates.Verdict) {
 // prove adds the data for the pipeline's comparison of tests to a subject: the tests of the base by name, and the
 // base's tests on the candidate's code. done releases the used resources.
 func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
-	runner := held.New(held.Options{Repo: w.Repo, Room: w.roomOf(s), Gates: w.suitesOf, Decides: w.pool.setup.runs}, s)
+	runner := held.New(held.Options{Repo: w.Repo, Room: w.room(s.Base), Gates: w.suitesOf, Decides: w.pool.setup.runs}, s)
 	s.ChangedTests = w.GateConfig.ChangedTests
 	s.BaseTests = func(ctx context.Context, gate string) ([]testout.Case, error) {
 		tree, err := w.Repo.TreeOf(ctx, s.Base)
@@ -92,14 +92,17 @@ func (w *work) suitesOf(dir string) []gates.Gate {
 	return gates.Suites(dir, settings)
 }
 
-// roomOf returns a function that creates rooms for [held.Runner].
-func (w *work) roomOf(s gates.Subject) held.Room {
-	return func(ctx context.Context, tree string) (string, []string, func(), error) {
+// room lends rooms of the run with HEAD at the commit base.
+func (w *work) room(base string) gates.Room {
+	return func(ctx context.Context, s gates.Subject) (string, []string, func(), error) {
 		rooms, err := w.sealed(ctx)
+		if err == nil && s.Tree == "" {
+			s.Tree, err = w.Repo.TreeOf(ctx, base)
+		}
 		if err != nil {
 			return "", nil, nil, err
 		}
-		rm, err := rooms.Take(ctx, s.Base, tree)
+		rm, err := rooms.Take(ctx, base, s.Tree)
 		if err != nil {
 			return "", nil, nil, err
 		}
@@ -159,7 +162,7 @@ func (w *work) awaitBase(ctx context.Context, commit string) {
 const patience = 3 * time.Second
 
 // learn runs the suites on a commit. With tell, it notes the failures.
-func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool) {
+func (w *work) learn(ctx context.Context, rooms *Rooms, commit string, tell bool) {
 	tree, err := w.Repo.TreeOf(ctx, commit)
 	if err != nil {
 		return
@@ -167,8 +170,7 @@ func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool
 	if _, known := w.proofs.Get(tree); known {
 		return
 	}
-	base := w.baseline(gates.Subject{Base: commit, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String,
-		Reaper: w.Reaper})
+	base := w.baseline(w.on(commit))
 	base.rooms = rooms
 	defer base.Close(context.WithoutCancel(ctx))
 	var red []redAt

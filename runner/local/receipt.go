@@ -27,8 +27,6 @@ type facts struct {
 	at      time.Time     // of the commit
 	usage   *agents.Usage // of the last attempt
 	last    seen          // last results of gates and review
-	cost    *float64
-	unknown bool // an attempt did not report its cost
 
 	competing map[int]runner.Event // gate results of a tournament's candidates; only for the engine's loop
 	made      map[int]runner.Event // authors of the candidates
@@ -46,15 +44,12 @@ func (f *facts) add(e runner.Event) {
 	case runner.Executed:
 		f.last.review = nil
 		f.attempt, f.usage, f.agent, f.model = e.Attempt, e.Usage, e.Agent, e.Model
-		f.spent(e.Usage)
 		if e.Candidate > 0 {
 			if f.made == nil {
 				f.made = map[int]runner.Event{}
 			}
 			f.made[e.Candidate] = e
 		}
-	case runner.Spent:
-		f.spent(e.Usage)
 	case runner.Gated:
 		if e.Candidate > 0 {
 			if f.competing == nil {
@@ -75,28 +70,12 @@ func (f *facts) add(e runner.Event) {
 			f.competing, f.made = nil, nil
 		}
 	case runner.Reviewed:
-		if e.Usage != nil {
-			f.spent(e.Usage)
-		}
 		if e.Review != nil && path.Base(e.Command) == string(runner.Review) { // without the results of blueprints
 			f.last.review = e.Review
 		}
 	case runner.Committed:
 		f.at = e.At // the journal has it before the receipt is written, so it can be written again to the byte
 	}
-}
-
-// spent adds what an agent cost.
-func (f *facts) spent(u *agents.Usage) {
-	if u == nil || u.CostUSD == nil {
-		f.unknown = true
-		return
-	}
-	sum := *u.CostUSD
-	if f.cost != nil {
-		sum += *f.cost
-	}
-	f.cost = &sum
 }
 
 // gated adds the gate results of the candidate.
@@ -125,11 +104,8 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 		Run: w.run, Batch: b.Key, Number: b.Number, Title: b.Title, Digest: b.Digest, Base: c.Base, Head: c.Commit,
 		Tree:        c.Tree,
 		TestsBefore: f.before, TestsAfter: f.after, Attempts: c.Attempt, Agent: f.agent, Model: f.model, At: f.at,
+		CostUSD: w.summary().Batch(b.Key).CostUSD, Gates: f.gates,
 	}
-	if !f.unknown {
-		r.CostUSD = f.cost
-	}
-	r.Gates = f.gates
 	for _, q := range w.info.Requirements {
 		if slices.Contains(q.Batches, b.Key) {
 			r.Requirements = append(r.Requirements, journal.RequirementReceipt{ID: q.ID, Path: q.Path, Digest: q.Digest})
@@ -146,9 +122,9 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 
 // verify compares the journal's merged batches with the run branch, and returns by batch why one is no longer valid.
 // It rewrites a missing or edited receipt file from the journal, which is authoritative.
-func (w *work) verify(ctx context.Context, merged map[string]merge, tip string) (map[string]string, error) {
+func (w *work) verify(ctx context.Context, tip string) (map[string]string, error) {
 	trees := map[string]string{} // by commit of the run branch
-	if len(merged) > 0 && tip != "" {
+	if len(w.merged) > 0 && tip != "" {
 		out, err := w.Repo.Run(ctx, "log", "--format=%H %T", w.info.Base+".."+tip)
 		if err != nil {
 			return nil, fmt.Errorf("verify the run branch %s: %w", w.info.Branch, err)
@@ -163,7 +139,7 @@ func (w *work) verify(ctx context.Context, merged map[string]merge, tip string) 
 		}
 	}
 	bad := map[string]string{}
-	for key, m := range merged {
+	for key, m := range w.merged {
 		switch {
 		case trees[m.commit] == "":
 			bad[key] = "its commit " + short(m.commit) + " is not on the run branch"

@@ -67,7 +67,6 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 	}
 	in.Observe = func(n int, name string, s gates.Status) { p(c.Batch, fmt.Sprintf("review, %s: %s", name, s)) }
 	v, err := review.Run(ctx, in)
-	w.snapshots.drop()
 	if ctx.Err() != nil {
 		return e, context.Cause(ctx)
 	}
@@ -98,7 +97,7 @@ const finalPlace = "final-review"
 func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input, known *runner.ReviewInfo, err error) {
 	in = review.Input{
 		Prompts: w.Reviews.Prompts, Persona: w.Reviews.Persona, Margin: w.Reviews.Margin, NewID: w.Reviews.NewID,
-		Author: review.Author{Agent: w.worker(c.Batch)},
+		Author: review.Author{Agent: w.worker(c.Batch)}, Subject: w.on(c.Base),
 	}
 	how, place, last := w.info.Review, c.Place(), seen{}
 	var space *Space
@@ -151,9 +150,8 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 	if err := os.MkdirAll(logs, 0o755); err != nil {
 		return in, nil, fmt.Errorf("keep the logs of a review: %w", err)
 	}
-	in.Subject.Dir, in.Subject.Base, in.Subject.Tree, in.Subject.Changed = space.Dir, c.Base, c.Tree, space.Paths
-	in.Subject.Env, in.Subject.Timeout, in.Subject.LogDir = w.agentEnv(temp), w.GateTimeout, logs
-	in.Subject.Redact, in.Subject.Reaper = w.redact.String, w.Reaper
+	in.Subject.Dir, in.Subject.Tree, in.Subject.Changed = space.Dir, c.Tree, space.Paths
+	in.Subject.Env, in.Subject.LogDir = w.agentEnv(temp), logs
 	in.Subject.Diff = gates.GitCompared(space.Compared(c.Base, c.Tree))
 	settings := w.GateConfig
 	settings.More = slices.Concat(settings.More, w.Reviews.More)

@@ -22,9 +22,9 @@ import (
 	"github.com/runplan/runplan/runner/room"
 )
 
-// rooms are the rooms of one process: a pool, the preparation of its rooms, and a lock that shows other processes
+// Rooms are the rooms of one process: a pool, the preparation of its rooms, and a lock that shows other processes
 // that they are in use.
-type rooms struct {
+type Rooms struct {
 	*room.Rooms
 	lock *Lock
 	pool Pool // copies files and runs the set-up
@@ -48,15 +48,16 @@ func roomsOf(home string, repo *git.Repo, l journal.Layout) (ofRepo, own string)
 	return ofRepo, filepath.Join(ofRepo, fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()))
 }
 
-// newRooms records the present inputs of rooms: the user's settings, the files that the set-up copies, and the
-// dependencies in the user's checkout. dir is the folder of runplan's own files, outside of the repository.
-func newRooms(ctx context.Context, dir string, repo *git.Repo, layout journal.Layout, setup Setup, environ []string,
-	note func(string)) (*rooms, error) {
+// NewRooms records the present inputs of rooms: the user's settings, the files that the set-up copies, and the
+// dependencies in the user's checkout. dir is the folder of runplan's own files, outside of the repository. The caller
+// must close the rooms.
+func NewRooms(ctx context.Context, dir string, repo *git.Repo, layout journal.Layout, setup Setup, environ []string,
+	note func(string)) (*Rooms, error) {
 	if note == nil {
 		note = func(string) {}
 	}
 	_, own := roomsOf(dir, repo, layout)
-	r := &rooms{pool: Pool{repo: repo, layout: layout, setup: setup, note: note, used: map[string]*Space{}}}
+	r := &Rooms{pool: Pool{repo: repo, layout: layout, setup: setup, note: note, used: map[string]*Space{}}}
 	if err := os.MkdirAll(own, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for the rooms of gates: %w", err)
 	}
@@ -91,7 +92,7 @@ func newRooms(ctx context.Context, dir string, repo *git.Repo, layout journal.La
 }
 
 // Close removes the rooms.
-func (r *rooms) Close(ctx context.Context) error {
+func (r *Rooms) Close(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (r *rooms) Close(ctx context.Context) error {
 }
 
 // seed copies the files that workspaces get in addition to those of git, so that rooms get their current content.
-func (r *rooms) seed() error {
+func (r *Rooms) seed() error {
 	globs := r.pool.included()
 	if len(globs) == 0 {
 		return nil
@@ -125,7 +126,7 @@ func (r *rooms) seed() error {
 }
 
 // prepare makes a new room ready: submodules, copied files, dependencies, the project's set-up.
-func (r *rooms) prepare(ctx context.Context, ws *git.Workspace, env []string) error {
+func (r *Rooms) prepare(ctx context.Context, ws *git.Workspace, env []string) error {
 	s := &Space{Workspace: ws}
 	r.pool.submodules(ctx, s)
 	if r.pool.setup.none {
@@ -147,14 +148,15 @@ func (r *rooms) prepare(ctx context.Context, ws *git.Workspace, env []string) er
 
 // install installs the dependencies of packages whose lock file differs from the user's checkout. If that fails, the
 // suite reports what is missing.
-func (r *rooms) install(ctx context.Context, dir string, env []string) error {
+func (r *Rooms) install(ctx context.Context, dir string, env []string) error {
 	for _, at := range r.deps.stale(dir) {
 		modules := filepath.Join(dir, at, "node_modules")
 		old := modules + ".old"
 		if err := os.Rename(modules, old); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("set old dependencies aside: %w", err)
 		}
-		args := strings.Fields(installer(dir, at))
+		_, command := lockOf(dir, at)
+		args := strings.Fields(command)
 		res, err := proc.Run(ctx, proc.Cmd{
 			Args: args, Dir: filepath.Join(dir, at), Env: env, Sweep: proc.NewTag(), Reaper: r.pool.setup.Reaper,
 			Limits: proc.Limits{Total: installTime, Grace: r.pool.setup.Grace},
@@ -186,7 +188,7 @@ func (r *rooms) install(ctx context.Context, dir string, env []string) error {
 const installTime = 10 * time.Minute
 
 // key returns the cache key of a room's preparation: the set-up, its scripts, and the files that list dependencies.
-func (r *rooms) key(ctx context.Context, tree string) (string, error) {
+func (r *Rooms) key(ctx context.Context, tree string) (string, error) {
 	if r.pool.setup.Command == "" && r.deps.none() {
 		return "", nil
 	}
@@ -224,30 +226,13 @@ func listsDependencies(name string) bool {
 	}, base)
 }
 
-// Trees lends rooms to callers that run programs on trees of a history, one after the other.
-type Trees struct{ rooms *rooms }
-
-// OpenTrees reads the user's settings and makes the pool. home is the folder for runplan's own files, outside of the
-// repository. The caller must close the pool.
-func OpenTrees(ctx context.Context, home string, repo *git.Repo, layout journal.Layout, setup Setup, environ []string,
-	note func(string)) (*Trees, error) {
-	r, err := newRooms(ctx, home, repo, layout, setup, environ, note)
-	if err != nil {
-		return nil, err
-	}
-	return &Trees{r}, nil
-}
-
 // In calls do in a room with the files of tree and with HEAD at base. do gets the room's folder, its folder for
 // temporary files and its environment. In removes the files that do leaves in the room.
-func (t *Trees) In(ctx context.Context, base, tree string, do func(dir, temp string, env []string) error) error {
-	rm, err := t.rooms.Take(ctx, base, tree)
+func (r *Rooms) In(ctx context.Context, base, tree string, do func(dir, temp string, env []string) error) error {
+	rm, err := r.Take(ctx, base, tree)
 	if err != nil {
 		return err
 	}
 	defer rm.Release()
 	return do(rm.Dir, rm.Temp, rm.Env)
 }
-
-// Close removes the rooms.
-func (t *Trees) Close(ctx context.Context) error { return t.rooms.Close(ctx) }

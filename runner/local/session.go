@@ -72,7 +72,7 @@ func (s *session) recall(ctx context.Context, info runner.Info) (known bool, err
 	if s.machine, err = runner.New(info); err != nil {
 		return false, err
 	}
-	s.recorder, s.fold = runner.NewRecorder(s.run, s.machine, s.Now), runner.FoldOf(s.machine)
+	s.recorder, s.work.fold = runner.NewRecorder(s.run, s.machine, s.Now), runner.FoldOf(s.machine)
 	for ev, err := range journal.Events(ctx, s.Journal, s.run, 0) {
 		if err != nil {
 			return false, err
@@ -82,16 +82,16 @@ func (s *session) recall(ctx context.Context, info runner.Info) (known bool, err
 		s.heard = max(s.heard, ev.Post)
 		if ev.Job != nil {
 			if ev.Kind != runner.PlanChanged { // the machine takes only the batches of such an event
-				s.limits, s.config = limitsOf(*ev.Job), ev.Job.ConfigDigest
+				s.settings = settingsOf(*ev.Job)
 			}
 			for _, b := range ev.Job.Batches {
 				s.digests[b.Key] = b.Digest
 			}
 		}
-		if err := s.remember(ev); err != nil {
+		if err := s.work.add(ev, false); err != nil {
 			return false, err
 		}
-		s.watch.Recall(s.factOf(ev))
+		s.watch.Recall(ev)
 	}
 	return known, nil
 }
@@ -124,7 +124,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	bad, err := s.work.verify(ctx, s.merged, tip)
+	bad, err := s.work.verify(ctx, tip)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 		}
 	}
 	resumed := runner.Event{Kind: runner.RunResumed, Commit: tip}
-	if s.limits != limitsOf(info) || s.config != info.ConfigDigest {
+	if s.settings != settingsOf(info) {
 		resumed.Job = &info
 	}
 	for _, b := range info.Batches {
@@ -216,18 +216,27 @@ func (s *session) finish(ctx context.Context, res runner.Result) error {
 		return err
 	}
 	last := res.Ending()
-	if s.Report != nil {
-		// The report comes before the last event, so that every finished run has one.
-		last.At = s.Now().UTC()
-		if err := s.fold.Apply(last); err != nil {
-			return err
-		}
-		if err := s.Report(s.fold.Summary()); err != nil {
-			s.Note("the report could not be written: " + err.Error())
-		}
+	last.At = s.Now().UTC()
+	if err := s.report(last); err != nil {
+		return err
 	}
 	_, err := s.record(last)
 	return err
+}
+
+// report writes the report of a run with the event last. Every run that is finished in the journal has a report, so the
+// report comes first.
+func (s *session) report(last runner.Event) error {
+	if s.Report == nil {
+		return nil
+	}
+	if err := s.work.fold.Apply(last); err != nil {
+		return err
+	}
+	if err := s.Report(s.work.fold.Summary()); err != nil {
+		s.Note("the report could not be written: " + err.Error())
+	}
+	return nil
 }
 
 // tidy removes worktrees and branches (TEAM-08). It keeps those of failed batches for people to inspect, and
@@ -283,18 +292,9 @@ func (s *session) removeBranches(ctx context.Context, drop []git.RefUpdate) erro
 	return errors.Join(stay...)
 }
 
-// limits holds the settings that a resume may change, and the agents.
-type limits struct {
-	workers     int
-	onLimit     string
-	maxCost     float64
-	unknownCost string
-	agents      string
-}
-
-func limitsOf(i runner.Info) limits {
-	who := fmt.Sprint(i.Agents) // fmt prints maps in key order
-	return limits{i.Workers, i.OnLimit, i.MaxCostUSD, i.UnknownCost, who}
+// settingsOf describes the settings that a resume may change, and the agents.
+func settingsOf(i runner.Info) string { // fmt prints maps in key order
+	return fmt.Sprint(i.Workers, i.OnLimit, i.MaxCostUSD, i.UnknownCost, i.Agents, i.ConfigDigest)
 }
 
 // starting counts the workers that prepare an attempt or record its result. Gates let them go first: a worker that

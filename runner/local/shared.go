@@ -232,41 +232,16 @@ func (w *work) settle(s *shift) []change {
 			changes = append(changes, c)
 			continue
 		}
-		changes = append(changes, c)
 		if c.left {
 			k.ref[name] = is
-			continue
+		} else {
+			file := stamps.Change{Path: filepath.Join(w.Repo.Common, filepath.FromSlash(name)), Was: was, Had: had, Is: is,
+				There: there}
+			c.stuck = !w.restoreFile(s, file, c.path(), "found-git-"+name)
 		}
-		w.putAside(s, name, is, there, was, had)
+		changes = append(changes, c)
 	}
 	return append(changes, w.settleSettings(s)...)
-}
-
-// putAside saves the changed file of the git folder, and restores the old one.
-func (w *work) putAside(s *shift, name string, is stamps.File, there bool, was stamps.File, had bool) {
-	path := filepath.Join(w.Repo.Common, filepath.FromSlash(name))
-	note := fmt.Sprintf("%s: .git/%s %s", s.of, name, restored(had))
-	if there {
-		kept, err := w.keep(s.dir, name, is)
-		if err != nil {
-			w.Note(fmt.Sprintf("%s: the changed .git/%s cannot be copied, so it is not restored: %v", s.of, name, err))
-			return
-		}
-		note += "; its changed content is kept in " + journal.DirName + "/" + w.Layout.Rel(kept)
-	}
-	if err := stamps.Put(path, was, had); err != nil {
-		note = fmt.Sprintf("%s: .git/%s changed and cannot be restored: %v", s.of, name, err)
-	}
-	w.Note(note)
-}
-
-func (w *work) keep(dir, name string, f stamps.File) (string, error) {
-	text := f.Data
-	if f.Mode&fs.ModeSymlink != 0 {
-		text = "link to " + f.Data + "\n"
-	}
-	path := unused(filepath.Join(dir, "found-git-"+strings.ReplaceAll(name, "/", "-")))
-	return path, writeFile(path, []byte(w.redact.String(text)))
 }
 
 // replaceRefs are the refs that make git show one object in place of another. shallowFile lists the commits whose

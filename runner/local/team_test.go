@@ -58,8 +58,7 @@ func newBench(t *testing.T, files ...string) *bench {
 		run: "run", info: runner.Info{Slug: "p", Branch: journal.RunBranch("p"), Workers: 4}, redact: redact.New(nil),
 		refs: newRefs(), before: newReports(), proofs: newProofs(),
 	}
-	b.pool = &Pool{repo: repo, layout: layout, slug: "p", note: b.Note, used: map[string]*Space{}, refs: b.refs,
-		stir: b.snapshots.drop}
+	b.pool = &Pool{repo: repo, layout: layout, slug: "p", note: b.Note, used: map[string]*Space{}, refs: b.refs}
 	if b.base, _, err = repo.Head(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -153,8 +153,7 @@ func (w *work) holdOut(batch string, files []string) []string {
 // redTests runs the suites of a tree that has the base's code and more tests. red fail there and not on the base, green
 // are new and pass.
 func (w *work) redTests(ctx context.Context, base, tree string) (red, green []string, err error) {
-	at := w.baseline(gates.Subject{Base: base, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String,
-		Reaper: w.Reaper})
+	at := w.baseline(w.on(base))
 	with := w.baseline(at.Subject)
 	with.tree = tree
 	defer at.Close(context.WithoutCancel(ctx))

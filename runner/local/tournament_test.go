@@ -228,13 +228,21 @@ func TestCandidateProgressOmitsSameBatch(t *testing.T) {
 
 // The cost of a batch includes all its candidates, also those that were cancelled.
 func TestReceiptIncludesCostOfCandidates(t *testing.T) {
-	var f facts
-	for _, k := range []runner.EventKind{runner.Executed, runner.Executed, runner.Spent} {
-		usd := 0.25
-		f.add(runner.Event{Kind: k, Usage: &agents.Usage{CostUSD: &usd}})
+	var m memory
+	info := runner.Info{Slug: "p", Base: "base", LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 1,
+		Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "a word", Sample: 2}}}
+	usd := 0.25
+	for _, e := range []runner.Event{
+		{Kind: runner.RunStarted, Job: &info}, {Kind: runner.Executed, Batch: "1"}, {Kind: runner.Executed, Batch: "1"},
+		{Kind: runner.Spent, Batch: "1"},
+	} {
+		e.Usage = &agents.Usage{CostUSD: &usd}
+		if err := m.add(e, true); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if f.unknown || f.cost == nil || *f.cost != 0.75 {
-		t.Errorf("cost %v, unknown %v", f.cost, f.unknown)
+	if cost := m.summary().Batch("1").CostUSD; cost == nil || *cost != 0.75 {
+		t.Errorf("cost %v", cost)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
@@ -24,16 +25,16 @@ import (
 // lateRooms holds the rooms of a run, made on first use.
 type lateRooms struct {
 	once   sync.Once
-	made   *rooms
+	made   *Rooms
 	err    error
 	closed sync.Once
 }
 
 // sealed returns the rooms of the run. The first call must come before the first agent, so that only the user's
 // state goes into the rooms.
-func (w *work) sealed(ctx context.Context) (*rooms, error) {
+func (w *work) sealed(ctx context.Context) (*Rooms, error) {
 	w.rooms.once.Do(func() {
-		w.rooms.made, w.rooms.err = newRooms(context.WithoutCancel(ctx), w.Home, w.Repo, w.Layout, w.pool.setup,
+		w.rooms.made, w.rooms.err = NewRooms(context.WithoutCancel(ctx), w.Home, w.Repo, w.Layout, w.pool.setup,
 			redact.AgentEnv(w.Environ, []string{"RUNPLAN_GATE_GOCACHE"}), w.Note)
 	})
 	return w.rooms.made, w.rooms.err
@@ -105,7 +106,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 }
 
 // gateIn runs the gates in a room and returns the changes to the room.
-func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *planparse.Batch,
+func (w *work) gateIn(ctx context.Context, rooms *Rooms, c runner.Command, b *planparse.Batch,
 	p runner.Progress) (gates.Verdict, room.Difference, error) {
 	if err := rooms.untouched(); err != nil {
 		return gates.Verdict{}, room.Difference{}, err
@@ -119,18 +120,17 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 	if err != nil {
 		return gates.Verdict{}, room.Difference{}, err
 	}
-	s := gates.Subject{
-		Dir: rm.Dir, Base: c.Base, Tree: c.Tree, Changed: changed, Batch: *b, Before: c.Before, Sealed: true,
-		Env: envOf(rm.Env, w.marked(nil)), Timeout: w.GateTimeout, LogDir: w.attemptDir(c),
-		Redact: w.redact.String, Reaper: w.Reaper, Diff: gates.GitCompared(compared), Literal: literal(w.Agent),
-	}
+	s := w.on(c.Base)
+	s.Dir, s.Tree, s.Changed, s.Batch, s.Before, s.Sealed = rm.Dir, c.Tree, changed, *b, c.Before, true
+	s.Env, s.LogDir, s.Diff = envOf(rm.Env, s.Env), w.attemptDir(c), gates.GitCompared(compared)
+	s.Literal = literal(w.Agent)
 	base := w.baseline(s)
 	defer func() {
 		if err := base.Close(ctx); err != nil {
 			w.Note(err.Error())
 		}
 	}()
-	apart, leave := w.apart(c)
+	apart, leave := w.apart(c.Base)
 	defer leave()
 	list := suite.All(rm.Dir,
 		w.promising(b, promise.Options{Tree: rm, Room: apart, Suites: w.commandsOf(rm.Dir),
@@ -138,7 +138,7 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 	if w.Baseline {
 		list = base.Around(list)
 	}
-	list = append(list, w.asked(b)...)
+	list = append(list, w.asked(b, c.Base)...)
 	var planted planted
 	s.Planted = planted.note
 	s, unprove := w.prove(s, base)
@@ -154,7 +154,6 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 		return envOf(env, w.marked(nil)), err
 	}
 	verdict, err := gates.Run(ctx, list, s, func(r gates.Report) { p(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
-	w.snapshots.drop()
 	w.dropUpkeepLock(idle)
 	w.told(c, at)
 	if err != nil || ctx.Err() != nil {
@@ -183,24 +182,14 @@ func (w *work) told(c runner.Command, at *shift) {
 }
 
 // planted collects the files in which gates inserted tests.
-type planted struct {
-	mu    sync.Mutex
-	files map[string]bool
-}
+type planted struct{ sync.Map }
 
-func (p *planted) note(path string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.files == nil {
-		p.files = map[string]bool{}
-	}
-	p.files[path] = true
-}
+func (p *planted) note(path string) { p.Store(path, true) }
 
+// off returns d without the files that the gates themselves changed and restored.
 func (p *planted) off(d room.Difference) room.Difference {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return d.Without(p.files)
+	d.Touched = lists.Filter(d.Touched, func(path string) bool { _, ours := p.Load(path); return !ours })
+	return d
 }
 
 // calibrationLost fails suites that were calibrated at the base and no longer are: the change removed the evidence
@@ -247,7 +236,7 @@ func (w *work) habits(ctx context.Context, base *Baseline, v gates.Verdict) {
 }
 
 // untouched fails if the linked dependencies of the rooms changed since the start of the run.
-func (r *rooms) untouched() error {
+func (r *Rooms) untouched() error {
 	path, err := r.Watched()
 	if err != nil {
 		return err
@@ -318,6 +307,12 @@ func withoutSource(d room.Difference) room.Difference {
 	d.Changed = slices.DeleteFunc(slices.Clone(d.Changed), code)
 	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), code)
 	return d
+}
+
+// on returns the common part of the subjects of gates, for changes of base.
+func (w *work) on(base string) gates.Subject {
+	return gates.Subject{Base: base, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String,
+		Reaper: w.Reaper}
 }
 
 // baseline returns the checks of a batch's base commit. It caches their results by tree for later attempts.

@@ -41,20 +41,15 @@ type work struct {
 	proofs proofs   // tests that ran, by tree
 	rooms  lateRooms
 
-	learning   sync.Map                       // by commit: channel that closes when its tests are known
-	firstBase  atomic.Pointer[string]         // start commit of the first agent in this process
-	baseError  atomic.Pointer[error]          // why the tests cannot run there
-	background sync.WaitGroup                 // goroutines that fill learning
-	digest     func(seq int) (string, string) // failure digest and patch file of an earlier event
+	learning   sync.Map               // by commit: channel that closes when its tests are known
+	firstBase  atomic.Pointer[string] // start commit of the first agent in this process
+	baseError  atomic.Pointer[error]  // why the tests cannot run there
+	background sync.WaitGroup         // goroutines that fill learning
 
-	factsOf func(batch, base string) facts
-	atTip   func() seen
-
-	finalReview func() *runner.ReviewInfo
-	refs        *refs
+	memory
+	refs *refs
 
 	failures  *failures.Store
-	chronicle func() Chronicle
 	styleOnce sync.Once
 	styleText string
 
@@ -69,8 +64,6 @@ type work struct {
 	sights     sync.Map // batch → gates.Report of its agent's changes outside
 	keeper     keeper   // files that control git in all worktrees
 	ahead      sync.Once
-
-	snapshots snapshotCache // last snapshot of the surroundings of the workspaces
 
 	starting starting
 
@@ -140,7 +133,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if err != nil {
 		return e, err
 	}
-	around, err := w.around(ctx)
+	around, err := w.lookOutside(ctx)
 	if err != nil {
 		return e, err
 	}
@@ -169,7 +162,8 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 		e.Usage, e.Model = &res.Usage, cmp.Or(w.redact.String(res.Model), e.Model)
 	}
 	shared := append(w.end(at), w.unlink()...) // first of all, because git uses these files from now on
-	seen := w.looking(ctx)
+	seen := sync.OnceValues(func() (outside, error) { return w.lookOutside(ctx) })
+	go seen() // in the background, while the changes to git are checked
 	if uerr := w.again(ctx, undo); err == nil {
 		err = uerr
 	}
@@ -186,8 +180,8 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if tampered = w.redact.String(tampered); tampered != "" {
 		e.Outcome, e.Reason = runner.OutcomeFailed, tampered
 		e.Reports = []gates.Report{agentReport(tampered, res)}
-		if found, fails := w.touched(around, seen, shared); len(found) > 0 {
-			e.Reports = w.trim(append(e.Reports, outsideReport(found, fails)))
+		if rep := w.touched(around, seen, shared); len(rep.Findings) > 0 {
+			e.Reports = w.trim(append(e.Reports, rep))
 		}
 		e.Fingerprint = runner.Fingerprint(tampered)
 		return e, nil
@@ -393,7 +387,6 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 			return e, err
 		}
 		f, err := gates.Format(ctx, s.Dir, changed, w.agentEnv(temp), w.GateConfig)
-		w.snapshots.drop()
 		if err != nil {
 			return e, err
 		}

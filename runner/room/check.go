@@ -20,12 +20,6 @@ type Difference struct {
 	Made    []string // changed, added or removed dependencies
 }
 
-// Without returns d without the files that the gates themselves changed and restored.
-func (d Difference) Without(planted map[string]bool) Difference {
-	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), func(path string) bool { return planted[path] })
-	return d
-}
-
 // Empty reports whether there are no changes.
 func (d Difference) Empty() bool { return len(d.Changed)+len(d.Touched)+len(d.Made) == 0 }
 
@@ -106,7 +100,7 @@ func (r *Rooms) Watch(dirs []string) error {
 func watchedNow(dirs []string) (files, compiled map[string]stamp, err error) {
 	files, compiled = map[string]stamp{}, map[string]stamp{}
 	for _, dir := range dirs {
-		found, err := stampTree(dir, dir, func(rel string, _ fs.DirEntry) bool { return !cache(rel) || pythonCache(rel) })
+		found, err := stampTree(dir, func(rel string, _ fs.DirEntry) bool { return !cache(rel) || pythonCache(rel) })
 		if err != nil {
 			return nil, nil, err
 		}

@@ -89,7 +89,7 @@ func (b *bench) take(commit string) *Room {
 func (b *bench) files(rm *Room) []string {
 	b.Helper()
 	var out []string
-	found, err := stampTree(rm.Dir, rm.Dir, func(rel string, _ os.DirEntry) bool { return rel != ".git" })
+	found, err := stampTree(rm.Dir, func(rel string, _ os.DirEntry) bool { return rel != ".git" })
 	if err != nil {
 		b.Fatal(err)
 	}

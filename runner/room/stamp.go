@@ -25,9 +25,9 @@ func stampOf(info fs.FileInfo) stamp {
 	return s
 }
 
-// stampTree stamps all files below dir that want accepts, by path relative to root with slashes. Folders that want
+// stampTree stamps all files below dir that want accepts, by path relative to it with slashes. Folders that want
 // refuses are not entered.
-func stampTree(root, dir string, want func(rel string, d fs.DirEntry) bool) (map[string]stamp, error) {
+func stampTree(dir string, want func(rel string, d fs.DirEntry) bool) (map[string]stamp, error) {
 	out := map[string]stamp{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -36,7 +36,7 @@ func stampTree(root, dir string, want func(rel string, d fs.DirEntry) bool) (map
 			}
 			return err
 		}
-		rel, err := filepath.Rel(root, path)
+		rel, err := filepath.Rel(dir, path)
 		if err != nil || rel == "." {
 			return err
 		}

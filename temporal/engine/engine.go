@@ -15,7 +15,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/temporal/connect"
 	"github.com/runplan/runplan/temporal/flow"
@@ -188,14 +187,10 @@ func (e *Engine) reconcile(ctx context.Context, d *shared.SharedRepo, m *local.M
 	if len(kept) == m.Seq() {
 		return nil
 	}
-	var own []runner.Event
-	for ev, err := range journal.Events(ctx, e.Journal, d.Run, 0) {
-		if err != nil {
-			return err
-		}
-		own = append(own, ev)
+	own, err := m.Events(ctx)
+	if err == nil {
+		_, err = d.KeepJournal(ctx, own)
 	}
-	_, err = d.KeepJournal(ctx, own)
 	return err
 }
 

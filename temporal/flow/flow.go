@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -344,14 +345,14 @@ func (r *run) take(step runner.Step) []runner.Command {
 		r.notes = append(r.notes, step.Note)
 	}
 	for _, c := range step.CalledOff {
-		for i, j := range r.jobs {
-			if j.ID == c.ID {
-				r.jobs = append(r.jobs[:i:i], r.jobs[i+1:]...)
-				j.stale = true
-				j.cancel()
-				break
+		r.jobs = slices.DeleteFunc(r.jobs, func(j *job) bool {
+			if j.ID != c.ID {
+				return false
 			}
-		}
+			j.stale = true
+			j.cancel()
+			return true
+		})
 	}
 	return step.Commands
 }
@@ -406,12 +407,7 @@ func (r *run) hear(resuming bool) []runner.Command {
 
 // done records the result of a command, unless it was cancelled.
 func (r *run) done(x result) []runner.Command {
-	for i, j := range r.jobs {
-		if j == x.job {
-			r.jobs = append(r.jobs[:i:i], r.jobs[i+1:]...)
-			break
-		}
-	}
+	r.jobs = slices.DeleteFunc(r.jobs, func(j *job) bool { return j == x.job })
 	if x.stale && x.Kind == runner.Execute && x.Event.Usage != nil {
 		x.Lost = append(x.Lost, x.Spending(x.Event)) // its result is ignored, but its cost counts
 	}
@@ -426,12 +422,7 @@ func (r *run) done(x result) []runner.Command {
 		cmds = r.record(x.Event)
 	}
 	r.erred = len(cmds) == 0 && (r.erred || x.Event.Outcome == runner.OutcomeError && !x.stale)
-	if r.erred {
-		for _, j := range r.jobs {
-			if j.Kind != runner.Wait {
-				return cmds
-			}
-		}
+	if r.erred && !slices.ContainsFunc(r.jobs, func(j *job) bool { return j.Kind != runner.Wait }) {
 		r.stopWaiting() // the error stopped the run, so waiting for the end of a limit is useless
 	}
 	return cmds

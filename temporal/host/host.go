@@ -154,42 +154,42 @@ func told(ctx context.Context, err error, hide func(string) string) error {
 func hidden(text string) string { return text }
 
 // Standing checks whether a run can continue from its journal.
-func (h *Host) Standing(ctx context.Context, f flow.From) (flow.Standing, error) {
-	defer beat(ctx).stop()
-	w, leave, err := h.enter(ctx, f.Run, f.From)
-	if err != nil {
-		return flow.Standing{}, told(ctx, err, hidden)
-	}
-	defer leave(false)
-	tip, reopened, err := w.Standing(ctx)
-	return flow.Standing{Tip: tip, Reopened: reopened}, told(ctx, err, w.Redacted)
+func (h *Host) Standing(ctx context.Context, f flow.From) (s flow.Standing, err error) {
+	err = h.at(ctx, f, false, func(w *shared.Worker) (err error) {
+		s.Tip, s.Reopened, err = w.Standing(ctx)
+		return err
+	})
+	return s, err
 }
 
 // Keep stores the journal in the shared repository.
 func (h *Host) Keep(ctx context.Context, f flow.From) error {
+	return h.at(ctx, f, true, func(w *shared.Worker) error {
+		_, err := w.Journal(ctx)
+		return err
+	})
+}
+
+// Recall reads a page of the journal from the shared repository.
+func (h *Host) Recall(ctx context.Context, f flow.From) (p flow.Page, err error) {
+	err = h.at(ctx, flow.From{Run: f.Run}, false, func(w *shared.Worker) error {
+		events, err := w.Recall(ctx)
+		p = flow.PageOf(events, f.From)
+		return err
+	})
+	return p, err
+}
+
+// at runs do with the worker of a run, which has the events up to f.From. If it is the last activity of a run that has
+// ended, the run is closed.
+func (h *Host) at(ctx context.Context, f flow.From, last bool, do func(w *shared.Worker) error) error {
 	defer beat(ctx).stop()
 	w, leave, err := h.enter(ctx, f.Run, f.From)
 	if err != nil {
 		return told(ctx, err, hidden)
 	}
-	defer func() {
-		s := w.Summary().Status
-		leave(s != runner.RunActive && s != runner.RunPaused)
-	}()
-	_, err = w.Journal(ctx)
-	return told(ctx, err, w.Redacted)
-}
-
-// Recall reads a page of the journal from the shared repository.
-func (h *Host) Recall(ctx context.Context, f flow.From) (flow.Page, error) {
-	defer beat(ctx).stop()
-	w, leave, err := h.enter(ctx, f.Run, 0)
-	if err != nil {
-		return flow.Page{}, told(ctx, err, hidden)
-	}
-	defer leave(false)
-	events, err := w.Recall(ctx)
-	return flow.PageOf(events, f.From), told(ctx, err, w.Redacted)
+	defer func() { leave(last && !w.Summary().Status.Live()) }()
+	return told(ctx, do(w), w.Redacted)
 }
 
 // Enqueue adds a landing to the merge queue. The first one starts the queue's workflow.

@@ -53,9 +53,6 @@ func (d *SharedRepo) pack(ctx context.Context, files []string) (string, error) {
 func (d *SharedRepo) unpack(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.unpacked == nil {
-		d.unpacked = map[string]bool{}
-	}
 	out, err := d.Repo.Run(ctx, "for-each-ref", "--format=%(refname) %(objectname)", d.prefix()+"done/")
 	if err != nil {
 		return err
@@ -68,7 +65,7 @@ func (d *SharedRepo) unpack(ctx context.Context) error {
 			continue
 		}
 		d.reached(kept{seq, commit})
-		if !d.unpacked[commit] {
+		if _, known := d.unpacked.Load(commit); !known {
 			fresh = append(fresh, kept{seq, commit})
 		}
 	}
@@ -84,7 +81,7 @@ func (d *SharedRepo) unpack(ctx context.Context) error {
 				return fmt.Errorf("read the logs of event %d: %w", e.seq, err)
 			}
 		}
-		d.unpacked[e.commit] = true
+		d.unpacked.Store(e.commit, true)
 	}
 	return nil
 }

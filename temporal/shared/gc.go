@@ -124,17 +124,6 @@ func (d *SharedRepo) remoteRefs(ctx context.Context) (map[string]string, error) 
 	return refs, nil
 }
 
-// bring fetches the objects of refs from the shared repository, without creating local refs.
-func (d *SharedRepo) bring(ctx context.Context, refs []string) error {
-	if len(refs) == 0 {
-		return nil
-	}
-	_, err := d.git(ctx, "",
-		append([]string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", d.Remote},
-			refs...)...)
-	return err
-}
-
 // readShared reads the plan info and the last event of runs.
 func (d *SharedRepo) readShared(ctx context.Context, runs map[string]*sharedRun) error {
 	var refs []string
@@ -147,8 +136,10 @@ func (d *SharedRepo) readShared(ctx context.Context, runs map[string]*sharedRun)
 		}
 	}
 	slices.Sort(refs)
-	if err := d.bring(ctx, refs); err != nil {
-		return err
+	if len(refs) > 0 {
+		if err := d.fetch(ctx, refs...); err != nil { // no local refs
+			return err
+		}
 	}
 	for _, r := range runs {
 		if r.plan != "" {
@@ -191,8 +182,8 @@ func (d *SharedRepo) sharedBranches(ctx context.Context, refs map[string]string,
 	if len(into) == 0 || refs["HEAD"] == "" { // without a default branch, no merge can be checked
 		return nil, nil
 	}
-	if err := d.bring(ctx, slices.Concat(slices.Collect(maps.Keys(into)),
-		slices.Compact(slices.Sorted(maps.Values(into))))); err != nil {
+	if err := d.fetch(ctx, slices.Concat(slices.Collect(maps.Keys(into)),
+		slices.Compact(slices.Sorted(maps.Values(into))))...); err != nil {
 		return nil, err
 	}
 	var out []local.Leftover

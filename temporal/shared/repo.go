@@ -41,11 +41,10 @@ type SharedRepo struct {
 	Redact func(string) string // for git's messages about the remote
 
 	mu       sync.Mutex
-	unpacked map[string]bool
-	tip      *string // last known commit of the run branch; nil if unknown
-	latest   int     // event of the last stored command, as far as known
+	unpacked sync.Map // commits whose files are here
+	tip      *string  // last known commit of the run branch; nil if unknown
+	latest   int      // event of the last stored command, as far as known
 	last     Pushed
-	owed     []kept
 }
 
 // Files that [SharedRepo.Offer] stores for a run.
@@ -96,10 +95,20 @@ func (d *SharedRepo) said(err error) error {
 	return &depotError{"the shared repository: " + hide(redact.Clean(text))}
 }
 
-// Fetch fetches the refs of this run and the run branch.
+// fetch fetches refs from the shared repository.
+func (d *SharedRepo) fetch(ctx context.Context, refs ...string) error {
+	_, err := d.git(ctx, "", append([]string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+		"--no-recurse-submodules", d.Remote}, refs...)...)
+	return err
+}
+
+// Fetch fetches the refs of this run and, once its name is known, the run branch.
 func (d *SharedRepo) Fetch(ctx context.Context) error {
-	_, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", d.Remote,
-		"+"+d.prefix()+"*:"+d.prefix()+"*", "+refs/heads/"+d.Branch+"*:"+d.tipRef()+"main*")
+	refs := []string{"+" + d.prefix() + "*:" + d.prefix() + "*"}
+	if d.Branch != "" {
+		refs = append(refs, "+refs/heads/"+d.Branch+"*:"+d.tipRef()+"main*")
+	}
+	err := d.fetch(ctx, refs...)
 	d.know(nil)
 	return err
 }
@@ -109,13 +118,6 @@ func (d *SharedRepo) know(tip *string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tip = tip
-}
-
-// FetchPlan fetches the refs of the run, including its plan.
-func (d *SharedRepo) FetchPlan(ctx context.Context) error {
-	_, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", d.Remote, "+"+d.prefix()+"*:"+
-		d.prefix()+"*")
-	return err
 }
 
 // Tip returns the run branch as last fetched or pushed from here, "" if it does not exist.
@@ -134,8 +136,7 @@ func (d *SharedRepo) Tip(ctx context.Context) (string, error) {
 
 // fetchBranch fetches a branch of the shared repository and returns its commit, "" if it does not exist.
 func (d *SharedRepo) fetchBranch(ctx context.Context, name string) (string, error) {
-	if _, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", d.Remote, "+refs/heads/"+name+
-		"*:"+d.tipRef()+"land/"+name+"*"); err != nil {
+	if err := d.fetch(ctx, "+refs/heads/"+name+"*:"+d.tipRef()+"land/"+name+"*"); err != nil {
 		return "", err
 	}
 	return d.Repo.Resolve(ctx, d.tipRef()+"land/"+name)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner"
@@ -122,45 +121,15 @@ const pushTries = 5
 
 // keep stores the result of an order in the shared repository.
 func (w *Worker) keep(ctx context.Context, o Order, d Done, moves []Move) error {
-	files := w.evidence(o.Command, d.Event)
-	if !builtOn(o.Command, d) && len(moves) == 0 {
-		if err := w.sharedRepo.putOff(ctx, o.Seq, d, files); err != nil {
-			return err
-		}
-		w.news.did(o.Seq)
-		w.Background(w.settle)
-		return nil
-	}
 	if len(moves) > 0 { // a concurrent read of the run branch must not end after the move
 		w.shared.Lock()
 		defer w.shared.Unlock()
 	}
-	err := w.sharedRepo.keep(ctx, o.Seq, d, files, moves)
+	err := w.sharedRepo.keep(ctx, o.Seq, d, w.evidence(o.Command, d.Event), moves)
 	if err == nil {
 		w.news.did(o.Seq)
 	}
 	return err
-}
-
-// builtOn reports whether later work needs more of the result than its report: a candidate, a commit, a branch,
-// the evidence of a failure, or the landing. All other results, such as passed gates, only have logs for people.
-func builtOn(c runner.Command, d Done) bool {
-	e := d.Event
-	return e.Outcome != runner.OutcomeOK || e.Commit != "" || e.Tree != c.Tree || c.Kind == runner.LandRun
-}
-
-// settleAfter limits how long deferred files wait for the next push of the batch, which takes them along.
-const settleAfter = 500 * time.Millisecond
-
-// settle pushes the deferred files that no other push has taken along.
-func (w *Worker) settle(ctx context.Context) {
-	select {
-	case <-time.After(settleAfter):
-	case <-ctx.Done():
-	}
-	if err := w.sharedRepo.settle(context.WithoutCancel(ctx)); err != nil {
-		w.config.Note("the logs of a command could not be stored: " + err.Error())
-	}
 }
 
 // sync fetches what others pushed. It skips the fetch if no news is expected, unless certain is set.

@@ -132,6 +132,15 @@ func (x *Inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 	}, nil
 }
 
+// room implements [gates.Room] with the dependencies of the base.
+func (x *Inspection) room(ctx context.Context, s gates.Subject) (string, []string, func(), error) {
+	b, err := x.baselineOf(s)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	return b.Lend(ctx, s.Tree)
+}
+
 // compareTests lets the gates compare the tests that run with those of the base, by name. An earlier gate on the
 // base's tree recorded its tests. With a baseline and without a record, the suite runs on the base if the change
 // touches files that decide which tests run. Without a baseline, the names are read from the changed files.
@@ -171,11 +180,7 @@ func (x *Inspection) holdTests() (done func()) {
 	runner := held.New(held.Options{
 		Repo:  x.Project.Repo,
 		Gates: func(dir string) []gates.Gate { return gates.Suites(dir, x.Settings.Whole()) },
-		Room: func(ctx context.Context, tree string) (string, []string, func(), error) {
-			s := x.Subject
-			s.Tree = tree
-			return local.CandidateOf(x.baselineOf, x.warn)(ctx, s)
-		},
+		Room:  x.room,
 	}, x.Subject)
 	x.Subject.Held = runner.Run
 	return runner.Close
@@ -260,7 +265,7 @@ func (x *Inspection) regression() []gates.Gate {
 		return nil
 	}
 	return []gates.Gate{differential.New(differential.Options{Files: o.files, Shell: o.command, Runs: o.runs,
-		Base: local.ScratchOf(x.baselineOf, x.warn)})}
+		Base: x.room})}
 }
 
 // defaultMutantsBudget is the default time limit for "runplan gate --mutants".
@@ -289,8 +294,7 @@ func (x *Inspection) mutants() []gates.Gate {
 	if !o.asked {
 		return nil
 	}
-	tree := local.CandidateOf(x.baselineOf, x.warn)
-	return []gates.Gate{mutants.New(mutants.Options{Tree: tree, Budget: o.budget, Bar: o.bar, Program: x.Rules.Program})}
+	return []gates.Gate{mutants.New(mutants.Options{Tree: x.room, Budget: o.budget, Bar: o.bar, Program: x.Rules.Program})}
 }
 
 func (x *Inspection) warn(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) }

@@ -113,7 +113,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	guard, w := adapters.Guard(a, p), p.Config.Workspace
 	x.Repo, x.License, x.Redact, x.Canary = p.Repo, license.Of(os.DirFS(p.Repo.Root)), guard.Redact, guard.Canary
 	warn := func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }
-	rooms, err := local.OpenTrees(ctx, a.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
+	rooms, err := local.NewRooms(ctx, a.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
 		Timeout: time.Duration(w.SetupTimeout), Env: a.Environ, Reaper: x.Reaper}, a.Environ, warn)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")

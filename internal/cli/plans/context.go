@@ -18,7 +18,6 @@ import (
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/cli/rulebook"
-	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -27,7 +26,6 @@ import (
 	"github.com/runplan/runplan/runner/briefing"
 	"github.com/runplan/runplan/runner/failures"
 	"github.com/runplan/runplan/runner/journal"
-	"github.com/runplan/runplan/runner/local"
 )
 
 // NewContextCommand returns the command context.
@@ -180,11 +178,10 @@ func batchOf(path string, plan *planparse.Plan, name string) (*planparse.Batch, 
 
 // past holds what the journal says about the unfinished run of a plan. It is empty without such a run.
 type past struct {
-	sum     runner.Summary
-	failed  map[string]runner.Event     // the last failed attempt, by batch
-	tests   map[string]*gates.TestCount // last test counts of the gates, by batch
-	history local.Chronicle
-	before  *gates.TestCount // test counts of the last merged batch
+	sum    runner.Summary
+	failed map[string]runner.Event     // the last failed attempt, by batch
+	tests  map[string]*gates.TestCount // last test counts of the gates, by batch
+	before *gates.TestCount            // test counts of the last merged batch
 }
 
 // pastOf reads the newest run of a plan, if it is not finished.
@@ -223,7 +220,6 @@ func (h *past) add(ev runner.Event) error {
 			h.before = h.tests[ev.Batch]
 		}
 	}
-	h.history.Add(ev, h.sum)
 	return nil
 }
 
@@ -234,19 +230,8 @@ const digestBytes = 6 << 10
 func (h past) input(l journal.Layout, plan *planparse.Plan, b *planparse.Batch, file string) briefing.Input {
 	in := briefing.Input{PlanTitle: cmp.Or(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1,
 		Before: h.before}
-	in.Earlier = lists.Filter(h.history.Ended, func(e briefing.Earlier) bool { return e.Key != b.Key })
-	for _, s := range h.sum.Batches {
-		switch runner.Status(s.State) {
-		case runner.Waiting, runner.Passed, runner.Skipped, runner.Failed:
-			continue
-		}
-		if other, ok := plan.Batch(s.Key); ok && s.Key != b.Key && h.sum.Status.Live() {
-			in.AtWork = append(in.AtWork, briefing.OtherOf(other))
-		}
-	}
-	if ev, ok := h.failed[b.Key]; ok &&
-		!slices.ContainsFunc(h.sum.Batches,
-			func(s runner.BatchSummary) bool { return s.Key == b.Key && s.State == string(runner.Passed) }) {
+	in.Look(h.sum, plan)
+	if ev, ok := h.failed[b.Key]; ok && h.sum.Batch(b.Key).State != string(runner.Passed) {
 		in.Attempt, in.Digest = ev.Attempt+1, gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes)
 		patch := filepath.Join(l.Attempt(h.sum.Run, b.Key, ev.Attempt), "changes.patch")
 		if _, err := os.Stat(patch); err == nil {

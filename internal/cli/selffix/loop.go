@@ -178,7 +178,8 @@ func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), e
 		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ,
 			Reaper: l.reaper},
 	}
-	return local.ScratchOf(func(gates.Subject) (*local.Baseline, error) { return b, nil }, l.warn)(ctx, b.Subject)
+	dir, _, done, err := b.Lend(ctx, "")
+	return dir, done, err
 }
 
 // alarm puts an alarm about a failing fix into the owner's inbox, once for each commit. If the inbox cannot be

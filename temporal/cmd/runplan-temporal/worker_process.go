@@ -80,7 +80,7 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 	}
 	d := &shared.SharedRepo{Repo: repo, Layout: journal.LayoutOf(repo.Root), Remote: "origin", Prefix: w.service.prefix,
 		Run: run, Redact: hide}
-	if err := d.FetchPlan(ctx); err != nil {
+	if err := d.Fetch(ctx); err != nil {
 		return nil, nil, err
 	}
 	about, err := d.Offered(ctx, shared.OfferedInfo)

@@ -23,8 +23,7 @@ func (b *bench) atWork() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.Plan, b.digest = plan, func(int) (string, string) { return "", "" }
-	b.chronicle = func() Chronicle { return Chronicle{} }
+	b.Plan = plan
 }
 
 // let runs an agent on a batch and returns the event about it.
@@ -39,36 +38,7 @@ func (b *bench) let(a agents.Agent, batch string) runner.Event {
 	return e
 }
 
-// If an agent moved a branch of the user, the branch is restored and the cached snapshot is dropped, so that no later
-// agent is blamed for the move.
-func TestRestoredBranchInvalidatesSnapshot(t *testing.T) {
-	for _, made := range []bool{false, true} {
-		b := newBench(t)
-		if !made {
-			b.git("git branch mine")
-		}
-		s := b.acquire("1", b.base)
-		before, err := b.glance(t.Context(), s, runner.Command{Batch: "1", Base: b.base})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.in(s, map[bool]string{false: "git switch --quiet mine", true: "git switch --quiet -c mine"}[made]+
-			" && git commit --quiet --allow-empty -m x")
-		b.Agent = named("one")
-		if _, err := b.looking(t.Context())(); err != nil {
-			t.Fatal(err)
-		}
-		if b.snapshots.began.IsZero() {
-			t.Fatal("no snapshot was taken")
-		}
-		b.lookAfter(t.Context(), s, before)
-		if !b.snapshots.began.IsZero() {
-			t.Errorf("made by the agent %v: the next agent begins with what this one left, %v", made, b.snapshots.last.refs)
-		}
-	}
-}
-
-// The same with complete attempts: an idle agent is not blamed for a branch that the previous agent moved.
+// An idle agent is not blamed for a branch that the previous agent moved.
 func TestIdleAgentIsNotBlamed(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
@@ -82,7 +52,7 @@ func TestIdleAgentIsNotBlamed(t *testing.T) {
 	}
 }
 
-// Changes by the setup of a workspace are not attributed to an agent, even if the last snapshot is very recent.
+// Changes by the setup of a workspace are not attributed to an agent.
 func TestAgentIsNotBlamedForSetup(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
