@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/svg"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
@@ -250,13 +251,13 @@ func (v *learningView) spend(lines []ledger.Line) {
 
 // plot is the picture of a plan: the positions of its batches, and the edges. It is made once for a run.
 type plot struct {
-	Width, Height string
+	Width, Height float64
 	Small         bool // too many batches for boxes: each is a dot
 	spots         []spot
 	lines         []line
 }
 
-type spot struct{ X, Y string }
+type spot struct{ X, Y float64 }
 
 type line struct {
 	from, to int
@@ -277,29 +278,27 @@ func plotOf(batches []runner.BatchSummary) *plot {
 		return dots(len(batches))
 	}
 	g := report.LayoutOf(batches)
-	p := &plot{Width: layered.Num(g.Width), Height: layered.Num(g.Height)}
+	p := &plot{Width: g.Width, Height: g.Height}
 	for i, n := range g.Nodes {
-		p.spots = append(p.spots, spot{layered.Num(n.X), layered.Num(n.Y)})
+		p.spots = append(p.spots, spot{n.X, n.Y})
 		for _, j := range n.Needs {
-			p.lines = append(p.lines, line{j, i, g.Path(j, i)})
+			p.lines = append(p.lines, line{j, i, svg.Path(g, j, i)})
 		}
 	}
 	return p
 }
 
 func dots(n int) *plot {
-	p := &plot{Small: true, Width: layered.Num(dotsInRow*dotPitch + 4),
-		Height: layered.Num(float64((n+dotsInRow-1)/dotsInRow*dotPitch + 4))}
+	p := &plot{Small: true, Width: dotsInRow*dotPitch + 4, Height: float64((n+dotsInRow-1)/dotsInRow*dotPitch + 4)}
 	for i := range n {
-		p.spots = append(p.spots,
-			spot{layered.Num(float64(4 + i%dotsInRow*dotPitch)), layered.Num(float64(4 + i/dotsInRow*dotPitch))})
+		p.spots = append(p.spots, spot{float64(4 + i%dotsInRow*dotPitch), float64(4 + i/dotsInRow*dotPitch)})
 	}
 	return p
 }
 
 type node struct {
 	ID, Href           string
-	X, Y               string
+	X, Y               float64
 	Tone, Word, Number string
 	Title, Name        string
 	Critical, Small    bool

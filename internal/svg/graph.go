@@ -1,0 +1,125 @@
+package svg
+
+import (
+	_ "embed"
+	"math"
+	"strings"
+
+	"github.com/runplan/runplan/internal/cells"
+	"github.com/runplan/runplan/internal/layered"
+)
+
+// graphStyle contains literal colours for light and dark mode, because not every SVG viewer supports variables. It is a
+// variable because embed knows no constants.
+//
+//go:embed graph.css
+var graphStyle string
+
+// Graph is a picture of boxes and of the arrows between them. It is self-contained, as a file or inside an HTML page,
+// and follows the viewer's light or dark mode.
+type Graph struct {
+	*layered.Graph
+	Label   string // what a screen reader says
+	Caption string // shown above the boxes
+	Boxes   []Box  // one for each node
+	// Arrow returns the class of an arrow, [Critical], "done" or another for a plain one, and what is shown when the
+	// pointer is over it.
+	Arrow  func(from, to int) (class, tip string)
+	Legend []Entry
+}
+
+// Box shows a node: its number and its state, with its title below. Texts that do not fit are cut.
+type Box struct {
+	Class                string // a tone of package ui or "other", for the colours; [Critical] may follow
+	Number, State, Title string
+	Tip                  string // shown when the pointer is over it
+}
+
+// Entry explains a class below the picture.
+type Entry struct{ Class, Text string }
+
+// Critical is the class of the boxes and arrows of the chain that bounds the time of a run.
+const Critical = "long"
+
+// String draws the graph.
+func (g Graph) String() string {
+	room, height := float64(layered.Margin), g.Height
+	at := make([]float64, len(g.Legend))
+	for i, e := range g.Legend {
+		at[i] = room
+		room += 44 + 6.5*float64(len(e.Text))
+		height = g.Height + 30
+	}
+	width := max(g.Width, room+layered.Margin, 2*layered.Margin+7*float64(cells.Width(g.Caption)))
+	p := New("g", g.Label, graphStyle, width, height)
+	p.Draw(`<rect class="g-page" width="%v" height="%v"/>`+"\n", width, height)
+	if g.Caption != "" {
+		p.Draw(`<text class="g-note" x="%v" y="24">%v</text>`+"\n", layered.Margin, g.Caption)
+	}
+	for _, critical := range []bool{false, true} { // the critical path is on top
+		for to, n := range g.Nodes {
+			for _, from := range n.Needs {
+				if class, tip := g.Arrow(from, to); (class == Critical) == critical {
+					// A wide invisible line makes the thin one easy to point at.
+					p.Draw(`<g><title>%v</title><path class="g-wide" d="%v"/>`+
+						`<path class="g-edge g-%v" d="%[2]v" marker-end="url(#g-tip)"/></g>`+"\n", tip, Path(g.Graph, from, to), class)
+				}
+			}
+		}
+	}
+	for i, n := range g.Nodes {
+		p.box(g.Boxes[i], n)
+	}
+	for i, e := range g.Legend {
+		mark := `<rect class="g-box" x="1" y="1" width="12" height="12" rx="3"/>`
+		if e.Class == Critical {
+			mark = `<path class="g-edge g-long" d="M0 7H14"/>`
+		}
+		p.Draw(`<g class="g-%v" transform="translate(%v %v)">`+mark+`<text class="g-note" x="20" y="11">%v</text></g>`+"\n",
+			e.Class, at[i], g.Height-8, e.Text)
+	}
+	return p.String()
+}
+
+// box draws one box. The inner svg element clips text in a wide font.
+func (p *Picture) box(b Box, n layered.Node) {
+	p.Draw(`<svg class="g-%v" x="%v" y="%v" width="%v" height="%v"><title>%v</title>`,
+		strings.ReplaceAll(b.Class, " ", " g-"), n.X, n.Y, layered.BoxWidth, layered.BoxHeight, b.Tip)
+	p.Draw(`<rect class="g-box" x="1.25" y="1.25" width="%v" height="%v" rx="8"/>`, layered.BoxWidth-2.5,
+		layered.BoxHeight-2.5)
+	p.Draw(`<text class="g-num" x="14" y="22">%v</text>`, cells.Cut(b.Number, 8, "…"))
+	p.Draw(`<text class="g-state" x="%v" y="22" text-anchor="end">%v</text>`, layered.BoxWidth-12,
+		cells.Cut(b.State, 20, "…"))
+	p.Draw(`<text class="g-title" x="14" y="41">%v</text></svg>`+"\n", cells.Cut(b.Title, 22, "…"))
+}
+
+// Path returns the arrow between two nodes as the data of a path element, with its corners rounded.
+func Path(g *layered.Graph, from, to int) string {
+	var p Picture
+	c, curve := g.Route(from, to)
+	first, last := c[0], c[len(c)-1]
+	p.Draw("M%v %v", first.X, first.Y)
+	if curve {
+		p.Draw("C%v %v %[1]v %[3]v %[4]v %[3]v", (first.X+last.X)/2, first.Y, last.Y, last.X)
+		return p.b.String()
+	}
+	for i := 1; i < len(c)-1; i++ {
+		before, corner, after := c[i-1], c[i], c[i+1]
+		d := min(7, distance(before, corner)/2, distance(corner, after)/2)
+		begin, end := toward(corner, before, d), toward(corner, after, d)
+		p.Draw("L%v %vQ%v %v %v %v", begin.X, begin.Y, corner.X, corner.Y, end.X, end.Y)
+	}
+	p.Draw("L%v %v", last.X, last.Y)
+	return p.b.String()
+}
+
+func distance(a, b layered.Point) float64 { return math.Hypot(a.X-b.X, a.Y-b.Y) }
+
+// toward returns the point d away from a on the way to b.
+func toward(a, b layered.Point, d float64) layered.Point {
+	l := distance(a, b)
+	if l == 0 {
+		return a
+	}
+	return layered.Point{X: a.X + (b.X-a.X)*d/l, Y: a.Y + (b.Y-a.Y)*d/l}
+}
