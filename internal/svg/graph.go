@@ -22,7 +22,7 @@ type Graph struct {
 	Label   string // what a screen reader says
 	Caption string // shown above the boxes
 	Boxes   []Box  // one for each node
-	// Arrow returns the class of an arrow, [Critical], "done" or another for a plain one, and what is shown when the
+	// Arrow returns the classes of an arrow, of [Critical], "done" and another for a plain one, and what is shown when the
 	// pointer is over it.
 	Arrow  func(from, to int) (class, tip string)
 	Legend []Entry
@@ -56,19 +56,9 @@ func (g Graph) String() string {
 	if g.Caption != "" {
 		p.Draw(`<text class="g-note" x="%v" y="24">%v</text>`+"\n", layered.Margin, g.Caption)
 	}
-	for _, critical := range []bool{false, true} { // the critical path is on top
-		for to, n := range g.Nodes {
-			for _, from := range n.Needs {
-				if class, tip := g.Arrow(from, to); (class == Critical) == critical {
-					// A wide invisible line makes the thin one easy to point at.
-					p.Draw(`<g><title>%v</title><path class="g-wide" d="%v"/>`+
-						`<path class="g-edge g-%v" d="%[2]v" marker-end="url(#g-tip)"/></g>`+"\n", tip, Path(g.Graph, from, to), class)
-				}
-			}
-		}
-	}
+	p.b.WriteString(g.Arrows())
 	for i, n := range g.Nodes {
-		p.box(g.Boxes[i], n)
+		p.b.WriteString(g.Boxes[i].At(n) + "\n")
 	}
 	for i, e := range g.Legend {
 		mark := `<rect class="g-box" x="1" y="1" width="12" height="12" rx="3"/>`
@@ -81,20 +71,41 @@ func (g Graph) String() string {
 	return p.String()
 }
 
-// box draws one box. The inner svg element clips text in a wide font.
-func (p *Picture) box(b Box, n layered.Node) {
-	p.Draw(`<svg class="g-%v" x="%v" y="%v" width="%v" height="%v"><title>%v</title>`,
-		strings.ReplaceAll(b.Class, " ", " g-"), n.X, n.Y, layered.BoxWidth, layered.BoxHeight, b.Tip)
+// Arrows draws only the arrows, those of the critical path on top.
+func (g Graph) Arrows() string {
+	var p Picture
+	for _, critical := range []bool{false, true} {
+		for to, n := range g.Nodes {
+			for _, from := range n.Needs {
+				if class, tip := g.Arrow(from, to); strings.Contains(class, Critical) == critical {
+					// A wide invisible line makes the thin one easy to point at.
+					p.Draw(`<g><title>%v</title><path class="g-wide" d="%v"/>`+
+						`<path class="g-edge g-%v" d="%[2]v" marker-end="url(#g-tip)"/></g>`+"\n", tip, g.path(from, to), classes(class))
+				}
+			}
+		}
+	}
+	return p.b.String()
+}
+
+// At draws only this box, at the place of a node. The inner svg element clips text in a wide font.
+func (b Box) At(n layered.Node) string {
+	var p Picture
+	p.Draw(`<svg class="g-%v" x="%v" y="%v" width="%v" height="%v"><title>%v</title>`, classes(b.Class), n.X, n.Y,
+		layered.BoxWidth, layered.BoxHeight, b.Tip)
 	p.Draw(`<rect class="g-box" x="1.25" y="1.25" width="%v" height="%v" rx="8"/>`, layered.BoxWidth-2.5,
 		layered.BoxHeight-2.5)
 	p.Draw(`<text class="g-num" x="14" y="22">%v</text>`, cells.Cut(b.Number, 8, "…"))
 	p.Draw(`<text class="g-state" x="%v" y="22" text-anchor="end">%v</text>`, layered.BoxWidth-12,
 		cells.Cut(b.State, 20, "…"))
-	p.Draw(`<text class="g-title" x="14" y="41">%v</text></svg>`+"\n", cells.Cut(b.Title, 22, "…"))
+	p.Draw(`<text class="g-title" x="14" y="41">%v</text></svg>`, cells.Cut(b.Title, 22, "…"))
+	return p.b.String()
 }
 
-// Path returns the arrow between two nodes as the data of a path element, with its corners rounded.
-func Path(g *layered.Graph, from, to int) string {
+func classes(s string) string { return strings.ReplaceAll(s, " ", " g-") }
+
+// path returns the arrow between two nodes as the data of a path element, with its corners rounded.
+func (g Graph) path(from, to int) string {
 	var p Picture
 	c, curve := g.Route(from, to)
 	first, last := c[0], c[len(c)-1]

@@ -34,17 +34,17 @@ func TestDraw(t *testing.T) {
 // An arrow begins and ends at the sides of its boxes and has round corners.
 func TestPath(t *testing.T) {
 	chain := []layered.Item{{Key: "0"}, {Key: "1", Needs: []string{"0"}}, {Key: "2", Needs: []string{"1"}}}
-	if got := Path(layered.Layout(chain), 0, 1); got != "M222 65C246 65 246 65 270 65" {
+	if got := (Graph{Graph: layered.Layout(chain)}).path(0, 1); got != "M222 65C246 65 246 65 270 65" {
 		t.Errorf("the path to the next box is %s", got)
 	}
-	g := layered.Layout([]layered.Item{
+	g := Graph{Graph: layered.Layout([]layered.Item{
 		{Key: "0"}, {Key: "1", Needs: []string{"0"}}, {Key: "2", Needs: []string{"0"}}, {Key: "3", Needs: []string{"2"}},
 		{Key: "4", Needs: []string{"1", "3"}},
-	})
-	if got := Path(g, 0, 2); got != "M222 65C246 65 246 141 270 141" {
+	})}
+	if got := g.path(0, 2); got != "M222 65C246 65 246 141 270 141" {
 		t.Errorf("the path to the next column is %s", got)
 	}
-	if got := Path(g, 1, 4); !strings.HasPrefix(got, "M454 ") || !strings.Contains(got, "Q") ||
+	if got := g.path(1, 4); !strings.HasPrefix(got, "M454 ") || !strings.Contains(got, "Q") ||
 		!strings.Contains(got, "L") || strings.Contains(got, "C") {
 		t.Errorf("past a column: %s", got)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"html/template"
 	"maps"
 	"net/http"
 	"slices"
@@ -249,19 +250,10 @@ func (v *learningView) spend(lines []ledger.Line) {
 	}
 }
 
-// plot is the picture of a plan: the positions of its batches, and the edges. It is made once for a run.
+// plot is the picture of a plan: the positions of its batches. It is made once for a run.
 type plot struct {
-	Width, Height float64
-	Small         bool // too many batches for boxes: each is a dot
-	spots         []spot
-	lines         []line
-}
-
-type spot struct{ X, Y float64 }
-
-type line struct {
-	from, to int
-	D        string
+	*layered.Graph
+	Small bool // too many batches for boxes: each is a dot
 }
 
 // maxBoxes is the maximum number of batches drawn as boxes with titles. More would be unreadable.
@@ -274,40 +266,21 @@ const (
 )
 
 func plotOf(batches []runner.BatchSummary) *plot {
-	if len(batches) > maxBoxes {
-		return dots(len(batches))
+	n := len(batches)
+	if n <= maxBoxes {
+		return &plot{Graph: report.LayoutOf(batches)}
 	}
-	g := report.LayoutOf(batches)
-	p := &plot{Width: g.Width, Height: g.Height}
-	for i, n := range g.Nodes {
-		p.spots = append(p.spots, spot{n.X, n.Y})
-		for _, j := range n.Needs {
-			p.lines = append(p.lines, line{j, i, svg.Path(g, j, i)})
-		}
-	}
-	return p
-}
-
-func dots(n int) *plot {
-	p := &plot{Small: true, Width: dotsInRow*dotPitch + 4, Height: float64((n+dotsInRow-1)/dotsInRow*dotPitch + 4)}
+	g := &layered.Graph{Width: dotsInRow*dotPitch + 4, Height: float64((n+dotsInRow-1)/dotsInRow*dotPitch + 4)}
 	for i := range n {
-		p.spots = append(p.spots, spot{float64(4 + i%dotsInRow*dotPitch), float64(4 + i/dotsInRow*dotPitch)})
+		g.Nodes = append(g.Nodes, layered.Node{X: float64(4 + i%dotsInRow*dotPitch), Y: float64(4 + i/dotsInRow*dotPitch)})
 	}
-	return p
+	return &plot{g, true}
 }
 
 type node struct {
-	ID, Href           string
-	X, Y               float64
-	Tone, Word, Number string
-	Title, Name        string
-	Critical, Small    bool
-}
-
-// edge leads from a batch to one that needs it.
-type edge struct {
-	D              string
-	Done, Critical bool
+	layered.Node
+	ID, Href, Tone string
+	Box            template.HTML // "" for a dot
 }
 
 // critical returns the indexes of the batches on the critical path of the plan: by estimated durations, or by actual
@@ -342,25 +315,30 @@ func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int 
 	return way
 }
 
-func (p *plot) drawn(rows []ui.Row, batches []runner.BatchSummary, way []int) (nodes []node, edges []edge) {
-	on := make([]bool, len(batches))
-	for _, i := range way {
-		on[i] = true
-	}
-	for i, s := range p.spots {
-		n := node{
-			ID: nodeID(i), Href: batchHref(batches[i].Key), X: s.X, Y: s.Y, Tone: string(toneOf(rows[i])), Word: rows[i].State,
-			Number: ui.Cut(rows[i].Number, 8, "…"), Title: ui.Cut(rows[i].Label, 22, "…"), Name: rows[i].Label, Critical: on[i],
-			Small: p.Small,
+// drawn returns the batches and the arrows between them.
+func (p *plot) drawn(rows []ui.Row, batches []runner.BatchSummary, way []int) (nodes []node, arrows template.HTML) {
+	for i, at := range p.Nodes {
+		r, tone := rows[i], string(toneOf(rows[i]))
+		n := node{Node: at, ID: nodeID(i), Href: batchHref(batches[i].Key), Tone: tone}
+		if !p.Small {
+			b := svg.Box{Class: tone, Number: r.Number, State: r.State + " " + ui.Style{}.Icon(toneOf(r)), Title: r.Label,
+				Tip: fmt.Sprintf("batch %s: %s, %s", r.Number, r.Label, r.State)}
+			if slices.Contains(way, i) {
+				b.Class += " " + svg.Critical
+			}
+			n.Box = template.HTML(b.At(at)) // it escapes all text
 		}
 		nodes = append(nodes, n)
 	}
-	for _, l := range p.lines {
-		e := edge{D: l.D, Done: batches[l.from].State == string(runner.Passed)}
-		for k := 1; k < len(way); k++ {
-			e.Critical = e.Critical || way[k-1] == l.from && way[k] == l.to
+	g := svg.Graph{Graph: p.Graph, Arrow: func(from, to int) (class, tip string) {
+		class = "plain"
+		if batches[from].State == string(runner.Passed) {
+			class = "done"
 		}
-		edges = append(edges, e)
-	}
-	return nodes, edges
+		if k := slices.Index(way, from); k >= 0 && k+1 < len(way) && way[k+1] == to {
+			class += " " + svg.Critical
+		}
+		return class, fmt.Sprintf("batch %s needs %s", rows[to].Number, rows[from].Number)
+	}}
+	return nodes, template.HTML(g.Arrows()) // so does it
 }
