@@ -3,7 +3,7 @@ package svg
 import (
 	_ "embed"
 	"math"
-	"strings"
+	"slices"
 
 	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/layered"
@@ -22,28 +22,34 @@ type Graph struct {
 	Label   string // what a screen reader says
 	Caption string // shown above the boxes
 	Boxes   []Box  // one for each node
-	// Arrow returns the classes of an arrow, of [Critical], "done" and another for a plain one, and what is shown when the
-	// pointer is over it.
-	Arrow  func(from, to int) (class, tip string)
+	Longest []int  // the critical path: the nodes of the chain that bounds the time of a run
+	// Arrow tells whether the node where an arrow begins is done, and what is shown when the pointer is over the arrow.
+	Arrow  func(from, to int) (done bool, tip string)
 	Legend []Entry
 }
 
 // Box shows a node: its number and its state, with its title below. Texts that do not fit are cut.
 type Box struct {
-	Class                string // a tone of package ui or "other", for the colours; [Critical] may follow
+	Class                string // a tone of package ui or "other", for the colours
 	Number, State, Title string
 	Tip                  string // shown when the pointer is over it
 }
 
-// Entry explains a class below the picture.
+// Entry explains a class of boxes below the picture.
 type Entry struct{ Class, Text string }
 
-// Critical is the class of the boxes and arrows of the chain that bounds the time of a run.
-const Critical = "long"
+// Critical reports whether an arrow is part of the critical path.
+func (g Graph) Critical(from, to int) bool {
+	i := slices.Index(g.Longest, from)
+	return i >= 0 && i+1 < len(g.Longest) && g.Longest[i+1] == to
+}
 
 // String draws the graph.
 func (g Graph) String() string {
 	room, height := float64(layered.Margin), g.Height
+	if len(g.Longest) > 1 {
+		g.Legend = append(g.Legend, Entry{"long", "critical path"})
+	}
 	at := make([]float64, len(g.Legend))
 	for i, e := range g.Legend {
 		at[i] = room
@@ -57,12 +63,12 @@ func (g Graph) String() string {
 		p.Draw(`<text class="g-note" x="%v" y="24">%v</text>`+"\n", layered.Margin, g.Caption)
 	}
 	p.b.WriteString(g.Arrows())
-	for i, n := range g.Nodes {
-		p.b.WriteString(g.Boxes[i].At(n) + "\n")
+	for i := range g.Nodes {
+		p.b.WriteString(g.Box(i) + "\n")
 	}
 	for i, e := range g.Legend {
 		mark := `<rect class="g-box" x="1" y="1" width="12" height="12" rx="3"/>`
-		if e.Class == Critical {
+		if e.Class == "long" {
 			mark = `<path class="g-edge g-long" d="M0 7H14"/>`
 		}
 		p.Draw(`<g class="g-%v" transform="translate(%v %v)">`+mark+`<text class="g-note" x="20" y="11">%v</text></g>`+"\n",
@@ -77,21 +83,34 @@ func (g Graph) Arrows() string {
 	for _, critical := range []bool{false, true} {
 		for to, n := range g.Nodes {
 			for _, from := range n.Needs {
-				if class, tip := g.Arrow(from, to); strings.Contains(class, Critical) == critical {
-					// A wide invisible line makes the thin one easy to point at.
-					p.Draw(`<g><title>%v</title><path class="g-wide" d="%v"/>`+
-						`<path class="g-edge g-%v" d="%[2]v" marker-end="url(#g-tip)"/></g>`+"\n", tip, g.path(from, to), classes(class))
+				if g.Critical(from, to) != critical {
+					continue
 				}
+				class := "g-edge"
+				done, tip := g.Arrow(from, to)
+				if done {
+					class += " g-done"
+				}
+				if critical {
+					class += " g-long"
+				}
+				// A wide invisible line makes the thin one easy to point at.
+				p.Draw(`<g><title>%v</title><path class="g-wide" d="%v"/>`+
+					`<path class="%v" d="%[2]v" marker-end="url(#g-tip)"/></g>`+"\n", tip, g.path(from, to), class)
 			}
 		}
 	}
 	return p.b.String()
 }
 
-// At draws only this box, at the place of a node. The inner svg element clips text in a wide font.
-func (b Box) At(n layered.Node) string {
+// Box draws only the box of a node. The inner svg element clips text in a wide font.
+func (g Graph) Box(i int) string {
 	var p Picture
-	p.Draw(`<svg class="g-%v" x="%v" y="%v" width="%v" height="%v"><title>%v</title>`, classes(b.Class), n.X, n.Y,
+	b, n, long := g.Boxes[i], g.Nodes[i], ""
+	if slices.Contains(g.Longest, i) {
+		long = " g-long"
+	}
+	p.Draw(`<svg class="g-%v" x="%v" y="%v" width="%v" height="%v"><title>%v</title>`, b.Class+long, n.X, n.Y,
 		layered.BoxWidth, layered.BoxHeight, b.Tip)
 	p.Draw(`<rect class="g-box" x="1.25" y="1.25" width="%v" height="%v" rx="8"/>`, layered.BoxWidth-2.5,
 		layered.BoxHeight-2.5)
@@ -101,8 +120,6 @@ func (b Box) At(n layered.Node) string {
 	p.Draw(`<text class="g-title" x="14" y="41">%v</text></svg>`, cells.Cut(b.Title, 22, "…"))
 	return p.b.String()
 }
-
-func classes(s string) string { return strings.ReplaceAll(s, " ", " g-") }
 
 // path returns the arrow between two nodes as the data of a path element, with its corners rounded.
 func (g Graph) path(from, to int) string {

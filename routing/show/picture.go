@@ -19,7 +19,6 @@ import (
 type picture struct {
 	svg.Graph
 	reasons map[[2]int]string // by from and to of an edge
-	longest []int             // the critical path
 }
 
 func newPicture(p *planparse.Plan, d routing.Decision) picture {
@@ -48,7 +47,7 @@ func newPicture(p *planparse.Plan, d routing.Decision) picture {
 	}
 	x.Graph.Graph = layered.Layout(items)
 	for _, key := range d.CriticalPath() {
-		x.longest = append(x.longest, index[key])
+		x.Longest = append(x.Longest, index[key])
 	}
 	return x
 }
@@ -72,12 +71,6 @@ func boxOf(p *planparse.Plan, s routing.Step) svg.Box {
 	return b
 }
 
-// critical reports whether an edge is part of the chain that bounds the time of the run.
-func (x picture) critical(from, to int) bool {
-	i := slices.Index(x.longest, from)
-	return i >= 0 && i+1 < len(x.longest) && x.longest[i+1] == to
-}
-
 // DOT writes the graph of a decision for Graphviz.
 func DOT(w io.Writer, p *planparse.Plan, d routing.Decision) error {
 	x := newPicture(p, d)
@@ -94,7 +87,7 @@ func DOT(w io.Writer, p *planparse.Plan, d routing.Decision) error {
 	for to, n := range x.Nodes {
 		for _, from := range n.Needs {
 			look := ""
-			if x.critical(from, to) {
+			if x.Critical(from, to) {
 				look = ` penwidth=3 color="#1c2430"`
 			}
 			fmt.Fprintf(&b, "  b%d -> b%d [tooltip=%s%s]\n", from, to, dotText(x.reasons[[2]int{from, to}]), look)
@@ -154,19 +147,7 @@ func SVG(w io.Writer, p *planparse.Plan, d routing.Decision) error {
 	for i := range x.Boxes {
 		x.Boxes[i].Class = lookOf(x.Boxes[i].Class).class
 	}
-	for _, i := range x.longest {
-		x.Boxes[i].Class += " " + svg.Critical
-	}
-	if len(x.longest) > 1 {
-		x.Legend = append(x.Legend, svg.Entry{Class: svg.Critical, Text: "critical path"})
-	}
-	x.Arrow = func(from, to int) (class, tip string) {
-		class = "plain"
-		if x.critical(from, to) {
-			class = svg.Critical
-		}
-		return class, x.reasons[[2]int{from, to}]
-	}
+	x.Arrow = func(from, to int) (bool, string) { return false, x.reasons[[2]int{from, to}] }
 	_, err := io.WriteString(w, x.String())
 	return err
 }

@@ -317,28 +317,21 @@ func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int 
 
 // drawn returns the batches and the arrows between them.
 func (p *plot) drawn(rows []ui.Row, batches []runner.BatchSummary, way []int) (nodes []node, arrows template.HTML) {
+	g := svg.Graph{Graph: p.Graph, Longest: way, Arrow: func(from, to int) (done bool, tip string) {
+		return batches[from].State == string(runner.Passed),
+			fmt.Sprintf("batch %s needs %s", rows[to].Number, rows[from].Number)
+	}}
 	for i, at := range p.Nodes {
-		r, tone := rows[i], string(toneOf(rows[i]))
-		n := node{Node: at, ID: nodeID(i), Href: batchHref(batches[i].Key), Tone: tone}
+		r, tone := rows[i], toneOf(rows[i])
+		n := node{Node: at, ID: nodeID(i), Href: batchHref(batches[i].Key), Tone: string(tone)}
 		if !p.Small {
-			b := svg.Box{Class: tone, Number: r.Number, State: r.State + " " + ui.Style{}.Icon(toneOf(r)), Title: r.Label,
-				Tip: fmt.Sprintf("batch %s: %s, %s", r.Number, r.Label, r.State)}
-			if slices.Contains(way, i) {
-				b.Class += " " + svg.Critical
-			}
-			n.Box = template.HTML(b.At(at)) // it escapes all text
+			g.Boxes = append(g.Boxes, svg.Box{
+				Class: n.Tone, Number: r.Number, State: r.State + " " + ui.Style{}.Icon(tone), Title: r.Label,
+				Tip: fmt.Sprintf("batch %s: %s, %s", r.Number, r.Label, r.State),
+			})
+			n.Box = template.HTML(g.Box(i)) // it escapes all text
 		}
 		nodes = append(nodes, n)
 	}
-	g := svg.Graph{Graph: p.Graph, Arrow: func(from, to int) (class, tip string) {
-		class = "plain"
-		if batches[from].State == string(runner.Passed) {
-			class = "done"
-		}
-		if k := slices.Index(way, from); k >= 0 && k+1 < len(way) && way[k+1] == to {
-			class += " " + svg.Critical
-		}
-		return class, fmt.Sprintf("batch %s needs %s", rows[to].Number, rows[from].Number)
-	}}
 	return nodes, template.HTML(g.Arrows()) // so does it
 }

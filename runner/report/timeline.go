@@ -165,12 +165,9 @@ func SVG(s runner.Summary) string {
 		b.State += " " + ui.Style{}.Icon(f.tone)
 		g.Boxes = append(g.Boxes, b)
 	}
-	g.Arrow = func(from, to int) (class, tip string) {
-		class = "plain"
-		if runner.Status(s.Batches[from].State) == runner.Passed {
-			class = "done"
-		}
-		return class, fmt.Sprintf("batch %s needs %s", g.Boxes[to].Number, g.Boxes[from].Number)
+	g.Arrow = func(from, to int) (done bool, tip string) {
+		return s.Batches[from].State == string(runner.Passed),
+			fmt.Sprintf("batch %s needs %s", g.Boxes[to].Number, g.Boxes[from].Number)
 	}
 	return g.String()
 }
