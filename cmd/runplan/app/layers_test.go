@@ -166,13 +166,13 @@ func layers() []layer {
 		{"tools/dist", nil}, // a program
 		{"tools/mutate", []string{"gates/mutants/mutant"}}, // a program
 		{"tools/mutation", []string{"gates", "gates/mutants", "gates/mutants/mutant", "patterns"}},
-		{"tools/cross", nil},    // a program
-		{"tools/reflow", nil},   // a program
-		{"tools/recipes", nil},  // a test
-		{"tools/notice", nil},   // a program
-		{"tools/packages", nil}, // a program
-		{"tools/record", nil},   // a program
-		{"tools/site", nil},     // a program
+		{"tools/cross", nil},                       // a program
+		{"tools/reflow", nil},                      // a program
+		{"tools/recipes", nil},                     // a test
+		{"tools/notice", nil},                      // a program
+		{"tools/packages", nil},                    // a program
+		{"tools/record", []string{"internal/svg"}}, // a program
+		{"tools/site", nil},                        // a program
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
