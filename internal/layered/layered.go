@@ -7,24 +7,20 @@ package layered
 
 import (
 	"cmp"
-	"encoding/xml"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
 )
 
-// The size of a box.
+// The size of a box, and the free space around all boxes, in pixels.
 const (
 	BoxWidth  = 184
 	BoxHeight = 54
+	Margin    = 38
 )
 
 const (
 	gapX       = 48 // between columns; edges run here
 	gapY       = 22 // between the rows of a column
 	gapBand    = 44
-	margin     = 38
 	maxColumns = 5 // in a band
 	maxRows    = 5 // boxes in a column, while the band has room for more columns
 )
@@ -197,7 +193,7 @@ func (g *Graph) place() {
 	for _, b := range g.bands {
 		room = max(room, len(b.columns))
 	}
-	y := float64(margin)
+	y := float64(Margin)
 	for k := range g.bands {
 		b := &g.bands[k]
 		b.y = y
@@ -211,97 +207,53 @@ func (g *Graph) place() {
 				if k%2 == 1 {
 					spot, n.flow = room-1-c, -1
 				}
-				n.X = margin + float64(spot)*(BoxWidth+gapX)
+				n.X = Margin + float64(spot)*(BoxWidth+gapX)
 				n.Y = y + float64(n.row)*(BoxHeight+gapY)
 			}
 		}
 		y += b.height() + gapBand
 	}
-	g.Width = 2*margin + float64(room)*(BoxWidth+gapX) - gapX
-	g.Height = y - gapBand + margin
+	g.Width = 2*Margin + float64(room)*(BoxWidth+gapX) - gapX
+	g.Height = y - gapBand + Margin
 }
 
 func (b band) height() float64 { return float64(b.rows)*(BoxHeight+gapY) - gapY }
 
-// point is a corner of an edge.
-type point struct{ x, y float64 }
+// Point is a corner of an edge.
+type Point struct{ X, Y float64 }
 
-// route returns the corners of the edge from a to b, and whether it is a plain curve between neighbours.
-func (g *Graph) route(from, to int) (corners []point, curve bool) {
+// Route returns the corners of the edge from a to b, and whether it is a plain curve between neighbours.
+func (g *Graph) Route(from, to int) (corners []Point, curve bool) {
 	a, b := g.Nodes[from], g.Nodes[to]
 	// Edges from the same box share a lane; other edges run parallel to it.
 	lane := float64(from%5-2) * 3
-	out := point{a.X + BoxWidth/2 + a.flow*BoxWidth/2, a.Y + BoxHeight/2}
-	in := point{b.X + BoxWidth/2 - b.flow*BoxWidth/2, b.Y + BoxHeight/2}
-	after := out.x + a.flow*gapX/2 + lane // the gutter on the far side of a
-	ahead := in.x - b.flow*gapX/2 + lane  // the gutter before b
+	out := Point{a.X + BoxWidth/2 + a.flow*BoxWidth/2, a.Y + BoxHeight/2}
+	in := Point{b.X + BoxWidth/2 - b.flow*BoxWidth/2, b.Y + BoxHeight/2}
+	after := out.X + a.flow*gapX/2 + lane // the gutter on the far side of a
+	ahead := in.X - b.flow*gapX/2 + lane  // the gutter before b
 	switch {
 	case a.band == b.band && b.col == a.col+1:
-		return []point{out, in}, true
+		return []Point{out, in}, true
 	case a.band == b.band:
 		y := a.Y + BoxHeight + gapY/2 + lane
 		if b.row < a.row {
 			y = a.Y - gapY/2 + lane
 		}
-		return []point{out, {after, out.y}, {after, y}, {ahead, y}, {ahead, in.y}, in}, false
+		return []Point{out, {after, out.Y}, {after, y}, {ahead, y}, {ahead, in.Y}, in}, false
 	case b.band == a.band+1 && a.X == b.X && a.bottom && b.top:
-		return []point{{a.X + BoxWidth/2, a.Y + BoxHeight}, {b.X + BoxWidth/2, b.Y}}, false
+		return []Point{{a.X + BoxWidth/2, a.Y + BoxHeight}, {b.X + BoxWidth/2, b.Y}}, false
 	}
 	below := g.bands[a.band].y + g.bands[a.band].height() + gapBand/2 + lane
-	corners = []point{out, {after, out.y}, {after, below}}
+	corners = []Point{out, {after, out.Y}, {after, below}}
 	if b.band > a.band+1 {
 		// Past the bands between them on the outside.
-		side, above := margin/2+lane, g.bands[b.band].y-gapBand/2+lane
+		side, above := Margin/2+lane, g.bands[b.band].y-gapBand/2+lane
 		if a.X+b.X > g.Width-BoxWidth {
-			side = g.Width - margin/2 + lane
+			side = g.Width - Margin/2 + lane
 		}
-		corners = append(corners, point{side, below}, point{side, above}, point{ahead, above})
+		corners = append(corners, Point{side, below}, Point{side, above}, Point{ahead, above})
 	} else {
-		corners = append(corners, point{ahead, below})
+		corners = append(corners, Point{ahead, below})
 	}
-	return append(corners, point{ahead, in.y}, in), false
-}
-
-// Path returns the edge between two nodes as the data of an SVG path, with its corners rounded.
-func (g *Graph) Path(from, to int) string {
-	c, curve := g.route(from, to)
-	if curve {
-		mid := (c[0].x + c[1].x) / 2
-		return fmt.Sprintf("M%s %sC%s %s %s %s %s %s", Num(c[0].x), Num(c[0].y), Num(mid), Num(c[0].y), Num(mid), Num(c[1].y),
-			Num(c[1].x), Num(c[1].y))
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "M%s %s", Num(c[0].x), Num(c[0].y))
-	for i := 1; i < len(c)-1; i++ {
-		p, q, r := c[i-1], c[i], c[i+1]
-		d := min(7, dist(p, q)/2, dist(q, r)/2)
-		from, to := toward(q, p, d), toward(q, r, d)
-		fmt.Fprintf(&b, "L%s %sQ%s %s %s %s", Num(from.x), Num(from.y), Num(q.x), Num(q.y), Num(to.x), Num(to.y))
-	}
-	last := c[len(c)-1]
-	fmt.Fprintf(&b, "L%s %s", Num(last.x), Num(last.y))
-	return b.String()
-}
-
-func dist(a, b point) float64 { return math.Hypot(a.x-b.x, a.y-b.y) }
-
-// toward returns the point d away from a on the way to b.
-func toward(a, b point, d float64) point {
-	l := dist(a, b)
-	if l == 0 {
-		return a
-	}
-	return point{a.x + (b.x-a.x)*d/l, a.y + (b.y-a.y)*d/l}
-}
-
-// Num writes a coordinate, to a tenth.
-func Num(f float64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", f), "0"), ".")
-}
-
-// Text escapes s for an SVG picture, for elements and attributes. Characters that XML does not allow become U+FFFD.
-func Text(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder never fails
-	return b.String()
+	return append(corners, Point{ahead, in.Y}, in), false
 }

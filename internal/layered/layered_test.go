@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -90,9 +89,9 @@ func sound(t *testing.T, g *Graph) {
 			}
 		}
 		for _, j := range a.Needs {
-			corners, curve := g.route(j, i)
+			corners, curve := g.Route(j, i)
 			for k, p := range corners {
-				if p.x < 0 || p.y < 0 || p.x > g.Width || p.y > g.Height {
+				if p.X < 0 || p.Y < 0 || p.X > g.Width || p.Y > g.Height {
 					t.Fatalf("the edge from %d to %d leaves the picture at %v", j, i, p)
 				}
 				if k > 0 && !curve {
@@ -103,13 +102,13 @@ func sound(t *testing.T, g *Graph) {
 	}
 }
 
-func through(t *testing.T, g *Graph, a, b point) {
+func through(t *testing.T, g *Graph, a, b Point) {
 	t.Helper()
-	if a.x != b.x && a.y != b.y {
+	if a.X != b.X && a.Y != b.Y {
 		t.Fatalf("the edge from %v to %v is neither upright nor level", a, b)
 	}
 	for i, n := range g.Nodes {
-		if min(a.x, b.x) < n.X+BoxWidth && max(a.x, b.x) > n.X && min(a.y, b.y) < n.Y+BoxHeight && max(a.y, b.y) > n.Y {
+		if min(a.X, b.X) < n.X+BoxWidth && max(a.X, b.X) > n.X && min(a.Y, b.Y) < n.Y+BoxHeight && max(a.Y, b.Y) > n.Y {
 			t.Fatalf("the edge from %v to %v runs through box %d", a, b, i)
 		}
 	}
@@ -135,22 +134,4 @@ func woven(i int) []int {
 		return []int{i - 3}
 	}
 	return []int{i - 1 - i%2}
-}
-
-// A path begins and ends at the sides of its boxes and has round corners.
-func TestPath(t *testing.T) {
-	g := Layout(items(3, func(i int) []int { return [][]int{nil, {0}, {1}}[i] }))
-	if got := g.Path(0, 1); got != "M222 65C246 65 246 65 270 65" {
-		t.Errorf("the path to the next box is %s", got)
-	}
-	g = Layout(items(5, func(i int) []int { return [][]int{nil, {0}, {0}, {2}, {1, 3}}[i] }))
-	if got := g.Path(1, 4); !strings.HasPrefix(got, "M454 ") || !strings.Contains(got, "Q") ||
-		!strings.Contains(got, "L") || strings.Contains(got, "C") {
-		t.Errorf("past a column: %s", got)
-	}
-	for want, f := range map[string]float64{"1": 1, "0": 0, "1.5": 1.5, "-2.2": -2.2, "10": 10} {
-		if got := Num(f); got != want {
-			t.Errorf("%g is written %s", f, got)
-		}
-	}
 }

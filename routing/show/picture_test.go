@@ -59,7 +59,7 @@ func TestSVG(t *testing.T) {
 		}
 	}
 	// The path 1, 4, 5, 7 takes 16 minutes.
-	if n := strings.Count(b.String(), `<path class="r-edge r-long" d="M`); n != 3+1 {
+	if n := strings.Count(b.String(), `<path class="g-edge g-long" d="M`); n != 3+1 {
 		t.Errorf("%d thick lines, want three edges and one in the legend", n)
 	}
 }
@@ -137,7 +137,7 @@ func TestSVGTruncatesWideTitle(t *testing.T) {
 	p.Batches[0].Title = "実装する台帳の再試行と通貨"
 	var b bytes.Buffer
 	must(t, SVG(&b, p, d))
-	if want := `<text class="r-title" x="14" y="41">実装する台帳の再試行…</text>`; !strings.Contains(b.String(), want) {
+	if want := `<text class="g-title" x="14" y="41">実装する台帳の再試行…</text>`; !strings.Contains(b.String(), want) {
 		t.Errorf("no %s in\n%s", want, b.String())
 	}
 }
@@ -146,7 +146,7 @@ func TestBoxShowsExpectedDuration(t *testing.T) {
 	p := &planparse.Plan{Batches: []planparse.Batch{{Key: "1", Number: "1", Title: "A"}}}
 	for expected, want := range map[time.Duration]string{0: "cheap", time.Nanosecond: "cheap under 1s",
 		20 * time.Minute: "cheap 20min"} {
-		if got := boxOf(p, routing.Step{Batch: "1", Label: "cheap", Expected: expected}).tier; got != want {
+		if got := boxOf(p, routing.Step{Batch: "1", Label: "cheap", Expected: expected}).State; got != want {
 			t.Errorf("%v: %q, want %q", expected, got, want)
 		}
 	}

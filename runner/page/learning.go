@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"html/template"
 	"maps"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/svg"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
@@ -244,19 +246,10 @@ func (v *learningView) spend(lines []ledger.Line) {
 	}
 }
 
-// plot is the picture of a plan: the positions of its batches, and the edges. It is made once for a run.
+// plot is the picture of a plan: the positions of its batches. It is made once for a run.
 type plot struct {
-	Width, Height string
-	Small         bool // too many batches for boxes: each is a dot
-	spots         []spot
-	lines         []line
-}
-
-type spot struct{ X, Y string }
-
-type line struct {
-	from, to int
-	D        string
+	*layered.Graph
+	Small bool // too many batches for boxes: each is a dot
 }
 
 // maxBoxes is the maximum number of batches drawn as boxes with titles. More would be unreadable.
@@ -269,42 +262,21 @@ const (
 )
 
 func plotOf(batches []runner.BatchSummary) *plot {
-	if len(batches) > maxBoxes {
-		return dots(len(batches))
+	n := len(batches)
+	if n <= maxBoxes {
+		return &plot{Graph: report.LayoutOf(batches)}
 	}
-	g := report.LayoutOf(batches)
-	p := &plot{Width: layered.Num(g.Width), Height: layered.Num(g.Height)}
-	for i, n := range g.Nodes {
-		p.spots = append(p.spots, spot{layered.Num(n.X), layered.Num(n.Y)})
-		for _, j := range n.Needs {
-			p.lines = append(p.lines, line{j, i, g.Path(j, i)})
-		}
-	}
-	return p
-}
-
-func dots(n int) *plot {
-	p := &plot{Small: true, Width: layered.Num(dotsInRow*dotPitch + 4),
-		Height: layered.Num(float64((n+dotsInRow-1)/dotsInRow*dotPitch + 4))}
+	g := &layered.Graph{Width: dotsInRow*dotPitch + 4, Height: float64((n+dotsInRow-1)/dotsInRow*dotPitch + 4)}
 	for i := range n {
-		p.spots = append(p.spots,
-			spot{layered.Num(float64(4 + i%dotsInRow*dotPitch)), layered.Num(float64(4 + i/dotsInRow*dotPitch))})
+		g.Nodes = append(g.Nodes, layered.Node{X: float64(4 + i%dotsInRow*dotPitch), Y: float64(4 + i/dotsInRow*dotPitch)})
 	}
-	return p
+	return &plot{g, true}
 }
 
 type node struct {
-	ID, Href           string
-	X, Y               string
-	Tone, Word, Number string
-	Title, Name        string
-	Critical, Small    bool
-}
-
-// edge leads from a batch to one that needs it.
-type edge struct {
-	D              string
-	Done, Critical bool
+	layered.Node
+	ID, Href, Tone string
+	Box            template.HTML // "" for a dot
 }
 
 // critical returns the indexes of the batches on the critical path of the plan: by estimated durations, or by actual
@@ -339,25 +311,23 @@ func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int 
 	return way
 }
 
-func (p *plot) drawn(rows []ui.Row, batches []runner.BatchSummary, way []int) (nodes []node, edges []edge) {
-	on := make([]bool, len(batches))
-	for _, i := range way {
-		on[i] = true
-	}
-	for i, s := range p.spots {
-		n := node{
-			ID: nodeID(i), Href: batchHref(batches[i].Key), X: s.X, Y: s.Y, Tone: string(toneOf(rows[i])), Word: rows[i].State,
-			Number: ui.Cut(rows[i].Number, 8, "…"), Title: ui.Cut(rows[i].Label, 22, "…"), Name: rows[i].Label, Critical: on[i],
-			Small: p.Small,
+// drawn returns the batches and the arrows between them.
+func (p *plot) drawn(rows []ui.Row, batches []runner.BatchSummary, way []int) (nodes []node, arrows template.HTML) {
+	g := svg.Graph{Graph: p.Graph, Longest: way, Arrow: func(from, to int) (done bool, tip string) {
+		return batches[from].State == string(runner.Passed),
+			fmt.Sprintf("batch %s needs %s", rows[to].Number, rows[from].Number)
+	}}
+	for i, at := range p.Nodes {
+		r, tone := rows[i], toneOf(rows[i])
+		n := node{Node: at, ID: nodeID(i), Href: batchHref(batches[i].Key), Tone: string(tone)}
+		if !p.Small {
+			g.Boxes = append(g.Boxes, svg.Box{
+				Class: n.Tone, Number: r.Number, State: r.State + " " + ui.Style{}.Icon(tone), Title: r.Label,
+				Tip: fmt.Sprintf("batch %s: %s, %s", r.Number, r.Label, r.State),
+			})
+			n.Box = template.HTML(g.Box(i)) // it escapes all text
 		}
 		nodes = append(nodes, n)
 	}
-	for _, l := range p.lines {
-		e := edge{D: l.D, Done: batches[l.from].State == string(runner.Passed)}
-		for k := 1; k < len(way); k++ {
-			e.Critical = e.Critical || way[k-1] == l.from && way[k] == l.to
-		}
-		edges = append(edges, e)
-	}
-	return nodes, edges
+	return nodes, template.HTML(g.Arrows()) // so does it
 }

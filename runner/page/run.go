@@ -30,7 +30,7 @@ type runView struct {
 	Share                   int // of the batches that are settled, in percent
 	Plot                    *plot
 	Nodes                   []node
-	Edges                   []edge
+	Arrows                  template.HTML
 	Path                    []string // numbers of the batches on the critical path
 	Queue                   []queued
 	Lanes                   template.HTML
@@ -107,12 +107,12 @@ func (s *site) runView(w *watch, q url.Values) runView {
 		Story:  slices.Clone(w.story), Cut: standing.Course.Dropped > 0, Asks: asks(sum), Actions: runActions(sum),
 	}
 	slices.Reverse(v.Story)
-	if w.plot == nil || len(w.plot.spots) != len(sum.Batches) {
+	if w.plot == nil || len(w.plot.Nodes) != len(sum.Batches) {
 		w.plot = plotOf(sum.Batches)
 	}
 	v.Plot = w.plot
 	way := critical(sum.Batches, *standing.Info, sum.Status == runner.RunDone)
-	v.Nodes, v.Edges = w.plot.drawn(board.Rows, sum.Batches, way)
+	v.Nodes, v.Arrows = w.plot.drawn(board.Rows, sum.Batches, way)
 	for _, i := range way {
 		v.Path = append(v.Path, board.Rows[i].Number)
 	}

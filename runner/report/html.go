@@ -23,14 +23,8 @@ var page string
 //go:embed page.css
 var style string
 
-// graphStyle and timelineStyle are the CSS of the pictures. Their classes have prefixes, because CSS in a page applies to
-// the whole page.
-var (
-	//go:embed graph.css
-	graphStyle string
-	//go:embed timeline.css
-	timelineStyle string
-)
+//go:embed timeline.css
+var timelineStyle string
 
 // writePage writes v with the template of a page, with the style in it. what names the page in errors.
 func writePage(to io.Writer, text, what string, v any) error {

@@ -237,7 +237,7 @@ func wellFormed(t *testing.T, s string) {
 		}
 		switch tok := tok.(type) {
 		case xml.StartElement:
-			if !strings.Contains(" svg style defs marker path rect text title ", " "+tok.Name.Local+" ") {
+			if !strings.Contains(" svg style defs marker g path rect text title ", " "+tok.Name.Local+" ") {
 				t.Fatalf("element %s in the picture", tok.Name.Local)
 			}
 			for _, a := range tok.Attr {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/svg"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -66,55 +66,46 @@ const (
 
 // SVG draws the picture.
 func (p Picture) SVG() string {
-	var b strings.Builder
 	bottom := pictureTop + p.Row*len(p.Rows)
 	height := bottom + 6
 	if p.Legend {
 		height = bottom + legendHeight
 	}
-	fmt.Fprintf(&b,
-		`<svg xmlns="http://www.w3.org/2000/svg" class="tl" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
-		pictureWidth, height, pictureWidth, height, layered.Text(p.Label))
-	if p.Style != "" {
-		b.WriteString("<style>\n" + p.Style + "</style>\n")
-	}
-	b.WriteString(`<defs><marker id="tl-tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path class="tl-tip" d="M1 1 7 4 1 7z"/></marker></defs>` + "\n")
+	b := svg.New("tl", p.Label, p.Style, pictureWidth, float64(height))
 	total := max(1, p.End-p.Begin)
 	x := func(ms int64) float64 {
 		return float64(p.Names) + float64(ms-p.Begin)/float64(total)*float64(pictureWidth-p.Names-pictureRight)
 	}
 	step := Tick(time.Duration(total) * time.Millisecond).Milliseconds()
 	for at := p.Begin; at <= p.End; at += step {
-		fmt.Fprintf(&b,
-			`<path class="tl-grid" d="M%.1f %dV%d"/><text class="tl-tick" x="%.1f" y="16" text-anchor="middle">%s</text>`+"\n",
-			x(at), pictureTop-8, bottom, x(at), ui.Duration(time.Duration(at)*time.Millisecond))
+		b.Draw(`<path class="tl-grid" d="M%v %vV%v"/><text class="tl-tick" x="%[1]v" y="16" text-anchor="middle">`+
+			"%[4]v</text>\n", x(at), pictureTop-8, bottom, ui.Duration(time.Duration(at)*time.Millisecond))
 	}
 	for i, r := range p.Rows {
-		p.row(&b, r, i, x)
+		p.row(b, r, i, x)
 	}
 	if p.Legend {
-		legend(&b, bottom+22)
+		legend(b, bottom+22)
 	}
-	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-func (p Picture) row(b *strings.Builder, r Row, i int, x func(int64) float64) {
+func (p Picture) row(b *svg.Picture, r Row, i int, x func(int64) float64) {
 	y := pictureTop + p.Row*i
 	top := y + (p.Row-p.Bar)/2
 	class, indent := "tl-name", 0
 	if r.Sub {
 		class, indent = "tl-cand", 14
 	}
-	fmt.Fprintf(b, `<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, 4+indent, y+p.Row/2+4,
-		layered.Text(ui.Cut(r.Name, (p.Names-6)/7-indent/7, "…")))
+	b.Draw(`<text class="%v" x="%v" y="%v">%v</text>`+"\n", class, 4+indent, y+p.Row/2+4,
+		ui.Cut(r.Name, (p.Names-6)/7-indent/7, "…"))
 	for _, s := range r.Bars {
 		for _, from := range s.From {
 			to := top // from above, an arrow ends at the upper edge
 			if from > i {
 				to += p.Bar
 			}
-			fmt.Fprintf(b, `<path class="tl-early" d="M%.1f %dV%d" marker-end="url(#tl-tip)"/>`+"\n", x(s.Span.From)+1,
+			b.Draw(`<path class="tl-early" d="M%v %vV%v" marker-end="url(#tl-tip)"/>`+"\n", x(s.Span.From)+1,
 				pictureTop+p.Row*from+p.Row/2, to)
 		}
 	}
@@ -124,42 +115,40 @@ func (p Picture) row(b *strings.Builder, r Row, i int, x func(int64) float64) {
 			class += " tl-off"
 		}
 		width := max(2, x(s.To)-x(s.Span.From))
-		fmt.Fprintf(b, `<rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="2"><title>%s</title></rect>`+"\n",
-			class, x(s.Span.From), top, width, p.Bar, layered.Text(s.Tip))
+		b.Draw(`<rect class="%v" x="%v" y="%v" width="%v" height="%v" rx="2"><title>%v</title></rect>`+"\n",
+			class, x(s.Span.From), top, width, p.Bar, s.Tip)
 		if s.Inside != "" && float64(7*len(s.Inside)+6) < width && !s.Off() {
-			fmt.Fprintf(b, `<text class="tl-inside" x="%.1f" y="%d">%s</text>`+"\n", x(s.Span.From)+4, top+p.Bar-5,
-				layered.Text(s.Inside))
+			b.Draw(`<text class="tl-inside" x="%v" y="%v">%v</text>`+"\n", x(s.Span.From)+4, top+p.Bar-5, s.Inside)
 		}
 	}
 	for _, s := range r.Bars { // marks come last, so that nothing covers them
 		at := max(x(s.To), x(s.Span.From)+2)
 		switch {
 		case s.End == WentBad:
-			fmt.Fprintf(b, `<path class="tl-bad" d="M%.1f %dV%d"><title>%s</title></path>`+"\n", at, top-3, top+p.Bar+3,
-				layered.Text(s.Tip))
+			b.Draw(`<path class="tl-bad" d="M%v %vV%v"><title>%v</title></path>`+"\n", at, top-3, top+p.Bar+3, s.Tip)
 		case s.Merged != "":
-			fmt.Fprintf(b, `<path class="tl-merged" d="M%.1f %dl5 5-5 5-5-5z"><title>%s</title></path>`+"\n", at, top+p.Bar/2-5,
-				layered.Text(s.Merged))
+			b.Draw(`<path class="tl-merged" d="M%v %vl5 5-5 5-5-5z"><title>%v</title></path>`+"\n", at, top+p.Bar/2-5,
+				s.Merged)
 		}
 	}
 }
 
-func legend(b *strings.Builder, y int) {
+func legend(b *svg.Picture, y int) {
 	x := 18 // little indentation, because the legend is long
 	text := func(word string) {
-		fmt.Fprintf(b, `<text class="tl-tick" x="%d" y="%d">%s</text>`+"\n", x+18, y, word)
+		b.Draw(`<text class="tl-tick" x="%v" y="%v">%v</text>`+"\n", x+18, y, word)
 		x += 18 + 6*len(word) + 18
 	}
 	for _, kind := range []string{Edit, Check, Land, Wait} {
-		fmt.Fprintf(b, `<rect class="tl-%s" x="%d" y="%d" width="12" height="10" rx="2"/>`, kind, x, y-9)
+		b.Draw(`<rect class="tl-%v" x="%v" y="%v" width="12" height="10" rx="2"/>`, kind, x, y-9)
 		text(Word(kind))
 	}
-	fmt.Fprintf(b, `<rect class="tl-edit tl-off" x="%d" y="%d" width="12" height="10" rx="2"/>`, x, y-9)
+	b.Draw(`<rect class="tl-edit tl-off" x="%v" y="%v" width="12" height="10" rx="2"/>`, x, y-9)
 	text("cancelled, cut short or not ended")
-	fmt.Fprintf(b, `<path class="tl-bad" d="M%d %dv14"/>`, x+6, y-11)
+	b.Draw(`<path class="tl-bad" d="M%v %vv14"/>`, x+6, y-11)
 	text("failed, or a conflict")
-	fmt.Fprintf(b, `<path class="tl-merged" d="M%d %dl5 5-5 5-5-5z"/>`, x+6, y-9)
+	b.Draw(`<path class="tl-merged" d="M%v %vl5 5-5 5-5-5z"/>`, x+6, y-9)
 	text("merged")
-	fmt.Fprintf(b, `<path class="tl-early" d="M%d %dv11" marker-end="url(#tl-tip)"/>`, x+6, y-10)
+	b.Draw(`<path class="tl-early" d="M%v %vv11" marker-end="url(#tl-tip)"/>`, x+6, y-10)
 	text("early start")
 }

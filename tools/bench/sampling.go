@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/svg"
 	"github.com/runplan/runplan/sampling"
 )
 
@@ -316,34 +317,30 @@ func regretSVG(curves []curve) string {
 	most = math.Ceil(most/step) * step
 	x := func(i int) float64 { return left + float64(i)*(width-left-right)/simBatches }
 	y := func(v float64) float64 { return height - bottom - v/most*(height-top-bottom) }
-	var s strings.Builder
-	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+
-		"\n", width, height)
-	fmt.Fprintf(&s, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", width, height)
-	fmt.Fprintf(&s,
-		`<text x="%d" y="20" font-size="14">Passes lost against the best choice of variants, new-file batches, 3 candidates each</text>`+"\n", left)
+	s := svg.New("c", "regret of the strategies", "", width, height)
+	s.Draw(`<g font-family="sans-serif" font-size="12"><rect width="%v" height="%v" fill="#ffffff"/>`+"\n", width, height)
+	s.Draw(`<text x="%v" y="20" font-size="14">Passes lost against the best choice of variants, new-file batches, `+
+		"3 candidates each</text>\n", left)
 	for v := 0.0; v <= most; v += step {
-		fmt.Fprintf(&s, `<path d="M%d %.1fH%d" stroke="#e0e0e0"/><text x="%d" y="%.1f" text-anchor="end">%g</text>`+"\n",
+		s.Draw(`<path d="M%v %vH%v" stroke="#e0e0e0"/><text x="%v" y="%v" text-anchor="end">%v</text>`+"\n",
 			left, y(v), width-right, left-6, y(v)+4, v)
 	}
 	for i := 0; i <= simBatches; i += 100 {
-		fmt.Fprintf(&s, `<text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n", x(i), height-bottom+18, i)
+		s.Draw(`<text x="%v" y="%v" text-anchor="middle">%v</text>`+"\n", x(i), height-bottom+18, i)
 	}
-	fmt.Fprintf(&s,
-		`<path d="M%.1f %dV%d" stroke="#808080" stroke-dasharray="4 4"/><text x="%.1f" y="%d">success rates change</text>`+
-			"\n", x(simBatches/2), top, height-bottom, x(simBatches/2)+6, top+12)
-	fmt.Fprintf(&s, `<text x="%d" y="%d" text-anchor="middle">batches</text>`+"\n", (left+width-right)/2, height-6)
+	s.Draw(`<path d="M%v %vV%v" stroke="#808080" stroke-dasharray="4 4"/><text x="%v" y="%v">success rates change</text>`+
+		"\n", x(simBatches/2), top, height-bottom, x(simBatches/2)+6, top+12)
+	s.Draw(`<text x="%v" y="%v" text-anchor="middle">batches</text>`+"\n", (left+width-right)/2, height-6)
 	for _, c := range curves {
-		var d strings.Builder
-		for i := 0; i < len(c.values); i += 5 {
-			fmt.Fprintf(&d, "L%.1f %.1f", x(i+1), y(c.values[i]))
-		}
 		end := c.values[len(c.values)-1]
-		fmt.Fprintf(&s, `<path d="M%.1f %.1f%sL%.1f %.1f" fill="none" stroke="%s" stroke-width="2"/>`+"\n", x(0), y(0),
-			d.String(), x(simBatches), y(end), c.colour)
-		fmt.Fprintf(&s, `<text x="%d" y="%.1f" fill="%s">%s, %.0f</text>`+"\n", width-right+6, y(end)+4, c.colour, c.name,
-			end)
+		s.Draw(`<path d="M%v %v`, x(0), y(0))
+		for i := 0; i < len(c.values); i += 5 {
+			s.Draw("L%v %v", x(i+1), y(c.values[i]))
+		}
+		s.Draw(`L%v %v" fill="none" stroke="%v" stroke-width="2"/>`+"\n", x(simBatches), y(end), c.colour)
+		s.Draw(`<text x="%v" y="%v" fill="%v">%v, %v</text>`+"\n", width-right+6, y(end)+4, c.colour, c.name,
+			math.Round(end))
 	}
-	s.WriteString("</svg>\n")
+	s.Draw("</g>\n")
 	return s.String()
 }

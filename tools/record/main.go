@@ -9,12 +9,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"html"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/svg"
 )
 
 const (
@@ -99,62 +100,58 @@ func watch(every time.Duration, args []string) ([]frame, error) {
 	}
 }
 
-// draw returns the frames as a strip that moves behind a window. Repeated lines are drawn once.
-func draw(frames []frame) string {
-	width, height := margin*2+cell*columns, float64(margin*2+line*rows)
-	total := frames[len(frames)-1].at + hold
-	var defs, strip, moves strings.Builder
-	known := map[string]int{}
-	for i, f := range frames {
-		fmt.Fprintf(&moves, "%.2f%%{transform:translateY(%.0fpx)}", 100*f.at.Seconds()/total.Seconds(), -float64(i)*height)
-		for n, text := range f.lines {
-			if plain(text) == "" {
-				continue
-			}
-			id, ok := known[text]
-			if !ok {
-				id = len(known)
-				known[text] = id
-				fmt.Fprintf(&defs, "<text id=\"l%d\">%s</text>\n", id, spans(text))
-			}
-			fmt.Fprintf(&strip, "<use href=\"#l%d\" x=\"%d\" y=\"%.0f\"/>\n", id, margin,
-				float64(i)*height+margin+float64(line*(n+1))-5)
-		}
-	}
-	last := -float64(len(frames)-1) * height
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" role="img" aria-label="Recording of a terminal">
-<style>
-text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#c9d1d9;white-space:pre}
+// style is the CSS of a recording, with places for its length, its moves, and twice its end.
+const style = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#c9d1d9;white-space:pre}
 .b{font-weight:bold}.d{fill:#8b949e}.c31{fill:#ff7b72}.c32{fill:#7ee787}.c33{fill:#e3b341}.c34{fill:#79c0ff}.c35{fill:#d2a8ff}.c36{fill:#56d4dd}
 .strip{animation:play %.1fs infinite step-end}
 @keyframes play{%s100%%{transform:translateY(%.0fpx)}}
 @media (prefers-reduced-motion:reduce){.strip{animation:none;transform:translateY(%.0fpx)}}
-</style>
-<rect width="100%%" height="100%%" rx="8" fill="#0d1117"/>
-<defs>
-%s</defs>
-<svg width="%.0f" height="%.0f"><g class="strip">
-%s</g></svg>
-</svg>
-`, width, height, total.Seconds(), moves.String(), last, last, defs.String(), width, height, strip.String())
+`
+
+// draw returns the frames as a strip that moves behind a window. Repeated lines are drawn once.
+func draw(frames []frame) string {
+	width, height := margin*2+cell*columns, float64(margin*2+line*rows)
+	total := frames[len(frames)-1].at + hold
+	moves := ""
+	for i, f := range frames {
+		moves += fmt.Sprintf("%.2f%%{transform:translateY(%.0fpx)}", 100*f.at.Seconds()/total.Seconds(), -float64(i)*height)
+	}
+	last := -float64(len(frames)-1) * height
+	p := svg.New("r", "Recording of a terminal", fmt.Sprintf(style, total.Seconds(), moves, last, last), width, height)
+	p.Draw(`<rect width="%v" height="%v" rx="8" fill="#0d1117"/>`+"\n", width, height)
+	p.Draw(`<svg width="%v" height="%v"><g class="strip">`+"\n", width, height)
+	known := map[string]int{}
+	for i, f := range frames {
+		for n, text := range f.lines {
+			if plain(text) == "" {
+				continue
+			}
+			x, y := margin, float64(i)*height+margin+float64(line*(n+1))-5
+			if id, ok := known[text]; ok {
+				p.Draw(`<use href="#l%v" x="%v" y="%v"/>`+"\n", id, x, y)
+				continue
+			}
+			known[text] = len(known)
+			p.Draw(`<g transform="translate(%v %v)"><text id="l%v">`, x, y, known[text])
+			spans(p, text)
+			p.Draw("</text></g>\n")
+		}
+	}
+	p.Draw("</g></svg>\n")
+	return p.String()
 }
 
 var sgr = regexp.MustCompile("\x1b\\[([0-9;]*)m")
 
 func plain(text string) string { return strings.TrimSpace(sgr.ReplaceAllString(text, "")) }
 
-// spans returns a line as SVG text. Each run of one style is placed by its column, so the width of the font does not
-// matter.
-func spans(text string) string {
-	var b strings.Builder
+// spans draws a line. Each run of one style is placed by its column, so the width of the font does not matter.
+func spans(p *svg.Picture, text string) {
 	class, column := map[string]string{}, 0
 	put := func(part string) {
 		if strings.TrimSpace(part) != "" {
-			names := strings.TrimSpace(class["b"] + " " + cmp.Or(class["c"], class["d"]))
-			if names != "" {
-				names = fmt.Sprintf(" class=%q", names)
-			}
-			fmt.Fprintf(&b, "<tspan x=\"%.1f\"%s>%s</tspan>", float64(column)*cell, names, html.EscapeString(part))
+			p.Draw(`<tspan x="%v" class="%v %v">%v</tspan>`, float64(column)*cell, class["b"], cmp.Or(class["c"], class["d"]),
+				part)
 		}
 		column += len([]rune(part))
 	}
@@ -162,7 +159,7 @@ func spans(text string) string {
 		at := sgr.FindStringSubmatchIndex(text)
 		if at == nil {
 			put(text)
-			return b.String()
+			return
 		}
 		put(text[:at[0]])
 		for code := range strings.SplitSeq(text[at[2]:at[3]], ";") {

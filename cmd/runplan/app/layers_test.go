@@ -109,7 +109,8 @@ func layers() []layer {
 			"internal"}},
 		{"routing", []string{"planparse", "internal/condition", "internal/layered", "internal/atomicfile",
 			"internal/language", "internal/lazyre", "internal/lists", "internal/phrase", "internal/redact", "internal/wordset"}},
-		{"routing/show", []string{"routing", "planparse", "internal/cells", "internal/layered", "internal/phrase"}},
+		{"routing/show", []string{"routing", "planparse", "internal/cells", "internal/layered", "internal/phrase",
+			"internal/svg"}},
 		{"planparse", []string{"internal/language", "internal/lazyre", "internal/lists", "internal/yamldoc"}},
 		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence", "internal/lazyre",
 			"internal/lists", "internal/wordset"}},
@@ -165,19 +166,19 @@ func layers() []layer {
 		{"tools/dist", nil}, // a program
 		{"tools/mutate", []string{"gates/mutants/mutant"}}, // a program
 		{"tools/mutation", []string{"gates", "gates/mutants", "gates/mutants/mutant", "patterns"}},
-		{"tools/cross", nil},    // a program
-		{"tools/reflow", nil},   // a program
-		{"tools/recipes", nil},  // a test
-		{"tools/notice", nil},   // a program
-		{"tools/packages", nil}, // a program
-		{"tools/record", nil},   // a program
-		{"tools/site", nil},     // a program
+		{"tools/cross", nil},                       // a program
+		{"tools/reflow", nil},                      // a program
+		{"tools/recipes", nil},                     // a test
+		{"tools/notice", nil},                      // a program
+		{"tools/packages", nil},                    // a program
+		{"tools/record", []string{"internal/svg"}}, // a program
+		{"tools/site", nil},                        // a program
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
 		// a program: it times a scan and a plugin separately, and writes a sample journal
 		{"tools/bench", []string{"tools/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner",
-			"runner/journal", "runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}},
+			"runner/journal", "runner/local", "sampling", "internal/store", "internal/svg", "knowledge/outline", "patterns"}},
 		{"internal/config", []string{"internal/lazyre", "internal/phrase", "internal/tokens"}},
 		{"internal/edit", []string{"internal/phrase", "internal/redact"}},
 		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
@@ -208,6 +209,7 @@ func layers() []layer {
 		{"internal/seal", []string{"internal/atomicfile"}},
 		{"internal/store", []string{"internal/lists", "internal/seal"}},
 		{"tools/tinymodel", nil},
+		{"internal/svg", []string{"internal/cells", "internal/layered"}},
 		{"internal/tokens", nil},
 		{"tools/tooltest", nil},
 		{"tools/storm", []string{"tools/scratch"}},
