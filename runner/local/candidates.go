@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/sampling"
 )
 
@@ -30,12 +31,12 @@ func (w *work) lastWord(c runner.Command, e *runner.Event, r round) error {
 					e.Reports[i].Findings, e.Reports[i].Output = nil, ""
 				}
 			}
-			patch, err := os.ReadFile(filepath.Join(w.candidateDir(c, n), patchName))
+			patch, err := os.ReadFile(filepath.Join(w.candidateDir(c, n), journal.PatchFile))
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
 			if err == nil {
-				err = writeFile(filepath.Join(w.attemptDir(runner.Command{Batch: c.Batch, Attempt: c.Attempt}), patchName), patch)
+				err = writeFile(filepath.Join(w.Layout.Attempt(w.run, c.Batch, c.Attempt), journal.PatchFile), patch)
 			}
 			return err
 		}
@@ -44,8 +45,7 @@ func (w *work) lastWord(c runner.Command, e *runner.Event, r round) error {
 }
 
 func (w *work) candidateDir(c runner.Command, number int) string {
-	c.Slot = &runner.Slot{Number: number}
-	return w.attemptDir(c)
+	return w.Layout.Candidate(w.run, c.Batch, c.Attempt, number)
 }
 
 // keepCandidate stores the patch of a candidate, passed or not (SAMP-19): a synthesis and later training read it.

@@ -484,11 +484,7 @@ func (s *session) digest(seq int) (text, patch string) {
 			s.note("the failure of the last attempt could not be read: " + err.Error())
 			return "", ""
 		}
-		at := runner.Command{Batch: ev.Batch, Attempt: ev.Attempt}
-		if ev.Candidate > 0 {
-			at.Slot = &runner.Slot{Number: ev.Candidate}
-		}
-		path := filepath.Join(s.work.attemptDir(at), patchName)
+		path := filepath.Join(s.Layout.AttemptOf(ev), journal.PatchFile)
 		if _, err := os.Stat(path); err != nil {
 			path = ""
 		}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -357,19 +356,9 @@ func (w *watch) mark(e runner.Event, layout journal.Layout) {
 
 // logOf returns the log of an attempt, or of one of its candidates, relative to .runplan.
 func logOf(layout journal.Layout, run string, e runner.Event, candidate int) string {
-	dir := layout.Rel(layout.Attempt(run, e.Batch, e.Attempt))
-	if candidate > 0 {
-		dir += "/c" + strconv.Itoa(candidate)
-	}
-	return dir + "/" + logName
+	e.Run, e.Candidate = run, candidate
+	return layout.Rel(layout.AttemptOf(e)) + "/" + journal.LogFile
 }
-
-// Names of the files of an attempt.
-const (
-	logName   = "agent.log"
-	briefName = "brief.md"
-	patchName = "changes.patch"
-)
 
 // writing lists the logs of the running agents, by batch.
 func (w *watch) writing() map[string]map[int]string {

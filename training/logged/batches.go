@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/training"
 )
 
@@ -71,7 +70,7 @@ func (b *build) batch(ctx context.Context, r *run, m *batch) error {
 		if a == nil {
 			continue // an old journal does not record the winner
 		}
-		e, why, err := b.entry(ctx, r, m, a, p, a == won)
+		e, why, err := b.entry(ctx, a, p, a == won)
 		if err == nil && why != nil {
 			err = b.refuse(where(a), *why)
 		}
@@ -159,31 +158,22 @@ func (e *entry) said() string {
 }
 
 // entry finds the brief and the change of an attempt.
-func (b *build) entry(ctx context.Context, r *run, m *batch, a *attempt, p *proof, won bool) (*entry, *refusal, error) {
-	brief, err := os.ReadFile(filepath.Join(b.attemptDir(r.id, m.key, a), "brief.md"))
+func (b *build) entry(ctx context.Context, a *attempt, p *proof, won bool) (*entry, *refusal, error) {
+	brief, err := b.Journal.Attached(a.made, journal.BriefFile, journal.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &noBrief, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the brief of batch %s of run %s: %w", m.key, r.id, err)
+		return nil, nil, err
 	}
 	e := &entry{attempt: a, brief: string(brief)}
 	var why *refusal
 	if won { // the receipt proves the merged code, after formatters and rebases
 		e.change, why, err = b.between(ctx, p.base, p.head)
 	} else {
-		e.change, why, err = b.made(ctx, r.id, m.key, a)
+		e.change, why, err = b.made(ctx, a.made)
 	}
 	return e, why, err
-}
-
-// attemptDir returns the log folder of an attempt.
-func (b *build) attemptDir(run, key string, a *attempt) string {
-	dir := b.Layout.Attempt(run, key, a.number)
-	if a.candidate > 0 {
-		dir = filepath.Join(dir, fmt.Sprintf("c%d", a.candidate))
-	}
-	return dir
 }
 
 func sortedFiles(list []training.File) []training.File {

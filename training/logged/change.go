@@ -9,14 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/edits"
 )
@@ -26,9 +27,6 @@ type change struct {
 	edits string
 	files []training.File // both sides of each, sorted
 }
-
-// patchName is the file with the patch of an attempt.
-const patchName = "changes.patch"
 
 // between converts the difference of two trees into edits.
 func (b *build) between(ctx context.Context, base, tree string) (change, *refusal, error) {
@@ -92,19 +90,19 @@ func (c *change) done(parts []string) (change, *refusal, error) {
 
 // made finds the change of an attempt: its tree if git still has it, else the stored patch. Git eventually removes
 // unmerged objects.
-func (b *build) made(ctx context.Context, run, key string, a *attempt) (change, *refusal, error) {
-	if a.made.Tree != "" && a.made.Base != "" {
-		found, err := b.objects.Read([]string{a.made.Tree + "^{tree}", a.made.Base + "^{commit}"})
+func (b *build) made(ctx context.Context, ev runner.Event) (change, *refusal, error) {
+	if ev.Tree != "" && ev.Base != "" {
+		found, err := b.objects.Read([]string{ev.Tree + "^{tree}", ev.Base + "^{commit}"})
 		if err != nil {
 			return change{}, nil, err
 		}
 		if found[0].Hash != "" && found[1].Hash != "" {
-			return b.between(ctx, a.made.Base, a.made.Tree)
+			return b.between(ctx, ev.Base, ev.Tree)
 		}
 	}
-	patch, err := os.ReadFile(filepath.Join(b.attemptDir(run, key, a), patchName))
+	patch, err := b.Journal.Attached(ev, journal.PatchFile, math.MaxInt)
 	if errors.Is(err, fs.ErrNotExist) {
-		if a.made.Files == 0 {
+		if ev.Files == 0 {
 			return change{}, &noChange, nil
 		}
 		return change{}, &changeGone, nil
@@ -112,7 +110,7 @@ func (b *build) made(ctx context.Context, run, key string, a *attempt) (change, 
 	if err != nil {
 		return change{}, nil, err
 	}
-	return b.patched(a.made.Base, patch)
+	return b.patched(ev.Base, patch)
 }
 
 // patched converts a stored patch into edits. A patch with redacted secrets does not apply any more.

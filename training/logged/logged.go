@@ -24,8 +24,7 @@ import (
 // Source describes where the rows are and the origin of the examples.
 type Source struct {
 	Repo    *git.Repo
-	Layout  journal.Layout
-	Journal *store.Journal
+	Journal journal.Reader
 	Log     *store.Log
 	Name    string // name of the repository, see [training.RepoName]
 	License string
@@ -100,7 +99,7 @@ func (b *build) open(ctx context.Context) error {
 		}
 		b.ofPlan[journal.Sum([]byte(strings.TrimSpace(string(text))))] = r.ID // the last run of a plan wins
 	}
-	b.reviews, err = openReviews(b.Repo.Root, b.Layout, b.Guard.Redact)
+	b.reviews, err = openReviews(b.Repo.Root, b.Journal.Layout, b.Guard.Redact)
 	return err
 }
 

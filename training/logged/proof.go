@@ -30,7 +30,7 @@ func (b *build) prove(ctx context.Context, r *run, key string) (*proof, *refusal
 	if m == nil || m.merged == nil {
 		return nil, &notMerged, nil
 	}
-	receipt, err := journal.ReadReceipt(b.Layout, r.id, key, m.merged.Fingerprint)
+	receipt, err := b.Journal.ReadReceipt(r.id, key, m.merged.Fingerprint)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &receiptGone, nil

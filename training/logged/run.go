@@ -46,7 +46,7 @@ func (a *attempt) name() string {
 func (b *build) factsOf(ctx context.Context, id string) (*run, error) {
 	return b.facts.Load(id, func() (*run, error) {
 		r := &run{id: id, batches: map[string]*batch{}}
-		for ev, err := range journal.Events(ctx, b.Journal, id, 0) {
+		for ev, err := range journal.Events(ctx, b.Journal.Journal, id, 0) {
 			if err != nil {
 				return nil, unreadable("events of run "+id, err)
 			}

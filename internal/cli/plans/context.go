@@ -255,7 +255,7 @@ func (h past) input(l journal.Layout, plan *planparse.Plan, b *planparse.Batch, 
 		!slices.ContainsFunc(h.sum.Batches,
 			func(s runner.BatchSummary) bool { return s.Key == b.Key && s.State == string(runner.Passed) }) {
 		in.Attempt, in.Digest = ev.Attempt+1, gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes)
-		patch := filepath.Join(l.Attempt(h.sum.Run, b.Key, ev.Attempt), "changes.patch")
+		patch := filepath.Join(l.Attempt(h.sum.Run, b.Key, ev.Attempt), journal.PatchFile)
 		if _, err := os.Stat(patch); err == nil {
 			in.Patch = patch
 		}
