@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,59 +28,53 @@ type reviews struct {
 }
 
 type ledger struct {
-	*review.Ledger
+	review.Ledger
 	sum string
 }
 
 type record struct {
-	lifecycle.Record
-	sum      string
+	lifecycle.Stored
 	promoted *bool // outcome of the reviewed candidate; nil: undecided
 }
 
 // openReviews reads all stored reviews.
 func openReviews(root string, l journal.Layout, hide func(string) string) (*reviews, error) {
 	r := &reviews{records: map[string]*record{}, hide: hide}
-	names, err := filepath.Glob(filepath.Join(l.Root, "reviews", "*.json"))
+	names, err := l.Ledgers()
 	if err != nil {
 		return nil, err
 	}
-	ofRuns, err := filepath.Glob(l.Findings("*", "*"))
-	if err != nil {
-		return nil, err
-	}
-	names = append(names, ofRuns...)
-	slices.Sort(names)
 	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("read the findings of earlier reviews: %w", err)
+		data, err := l.Read(name, journal.MaxFile)
+		one := ledger{sum: journal.Sum(data)}
+		if err == nil {
+			err = json.Unmarshal(data, &one)
 		}
-		book, err := review.ReadLedger(name, "")
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the findings of earlier reviews in %s: %w; correct it, or move it away", name, err)
 		}
-		r.ledgers = append(r.ledgers, ledger{book, journal.Sum(data)})
+		r.ledgers = append(r.ledgers, one)
 	}
-	return r, r.openRecords(root)
+	return r, r.openRecords(root, l)
 }
 
 // openRecords reads the answers of cold reviewers and the outcomes of the units.
-func (r *reviews) openRecords(root string) error {
-	tree := os.DirFS(root)
+func (r *reviews) openRecords(root string, l journal.Layout) error {
 	promotions, err := lifecycle.Promotions(root)
 	if err != nil {
 		return err
 	}
-	inRuns := filepath.ToSlash(journal.LayoutOf("").BlueprintReviews("*"))
-	for _, folder := range []string{path.Join(blueprint.Folder, "review"), path.Join(lifecycle.Curriculum, "retroactive"),
-		inRuns} {
-		names, err := fs.Glob(tree, path.Join(folder, "*", "cc_review_*.json"))
+	for _, at := range []struct{ root, folders string }{
+		{root, lifecycle.ReviewFolder("*", blueprint.Candidate)},
+		{root, lifecycle.ReviewFolder("*", blueprint.Live)},
+		{l.Root, path.Join(l.Rel(l.BlueprintReviews("*")), "*")},
+	} {
+		all, err := lifecycle.Reviews(at.root, at.folders)
 		if err != nil {
 			return err
 		}
-		for _, name := range names {
-			if err := r.openRecord(tree, name, promotions); err != nil {
+		for _, one := range all {
+			if err := r.openRecord(at.root, one, promotions); err != nil {
 				return err
 			}
 		}
@@ -90,29 +82,20 @@ func (r *reviews) openRecords(root string) error {
 	return nil
 }
 
-func (r *reviews) openRecord(tree fs.FS, name string, promotions []lifecycle.Promotion) error {
-	data, err := fs.ReadFile(tree, name)
-	if err != nil {
-		return err
-	}
-	rec := &record{sum: journal.Sum(data)}
-	if err := json.Unmarshal(data, &rec.Record); err != nil {
-		return fmt.Errorf("read the review %s: %w", name, err)
-	}
-	if rec.ReceivedAt.IsZero() {
+func (r *reviews) openRecord(root string, one lifecycle.Stored, promotions []lifecycle.Promotion) error {
+	if one.ReceivedAt.IsZero() {
 		return nil // the answer was not submitted yet
 	}
-	asked, err := fs.ReadFile(tree,
-		path.Join(path.Dir(name), "review_prompt_"+
-			strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "cc_review_"), ".json")+".txt"))
+	asked, err := one.Prompt(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	rec := &record{Stored: one}
 	for _, p := range promotions {
-		if p.Review == name && (p.Outcome == lifecycle.Promoted || p.Outcome == lifecycle.Refused) {
+		if p.Review == one.Name && (p.Outcome == lifecycle.Promoted || p.Outcome == lifecycle.Refused) {
 			rec.promoted = new(p.Outcome == lifecycle.Promoted)
 		}
 	}
@@ -157,7 +140,7 @@ func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 	if rec.State == blueprint.Live {
 		e.Kind = training.Retroactive
 	}
-	e.Origin.Unit, e.Origin.Receipt = rec.ServiceID, rec.sum
+	e.Origin.Unit, e.Origin.Receipt = rec.ServiceID, rec.SHA256
 	n := len(rec.Discrepancies)
 	e.Quality = share(n-len(rec.UnknownClaims), n)
 	e.Signals = []training.Signal{{Name: "claims", Value: e.Quality,
