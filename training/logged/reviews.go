@@ -19,14 +19,8 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// reviews holds the stored reviews: ledgers of branches and records of blueprints. They are the receipts of reviewer
+// ledger and record are stored reviews: of a branch or a batch, and of a blueprint. They are the receipts of reviewer
 // calls. An answer that is in neither is not used.
-type reviews struct {
-	ledgers []ledger
-	records map[string]*record // by digest of the prompt
-	hide    func(string) string
-}
-
 type ledger struct {
 	review.Ledger
 	sum string
@@ -38,35 +32,30 @@ type record struct {
 }
 
 // openReviews reads all stored reviews.
-func openReviews(root string, l journal.Layout, hide func(string) string) (*reviews, error) {
-	r := &reviews{records: map[string]*record{}, hide: hide}
-	names, err := l.Ledgers()
+func (b *build) openReviews() error {
+	names, err := b.Journal.Ledgers()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, name := range names {
-		data, err := l.Read(name, journal.MaxFile)
+		data, err := b.Journal.Read(name, journal.MaxFile)
 		one := ledger{sum: journal.Sum(data)}
 		if err == nil {
 			err = json.Unmarshal(data, &one)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the findings of earlier reviews in %s: %w; correct it, or move it away", name, err)
+			return fmt.Errorf("read the findings of earlier reviews in %s: %w; correct it, or move it away", name, err)
 		}
-		r.ledgers = append(r.ledgers, one)
+		b.ledgers = append(b.ledgers, one)
 	}
-	return r, r.openRecords(root, l)
-}
-
-// openRecords reads the answers of cold reviewers and the outcomes of the units.
-func (r *reviews) openRecords(root string, l journal.Layout) error {
-	promotions, err := lifecycle.Promotions(root)
+	promotions, err := lifecycle.Promotions(b.Repo.Root)
 	if err != nil {
 		return err
 	}
+	l := b.Journal.Layout
 	for _, at := range []struct{ root, folders string }{
-		{root, lifecycle.ReviewFolder("*", blueprint.Candidate)},
-		{root, lifecycle.ReviewFolder("*", blueprint.Live)},
+		{b.Repo.Root, lifecycle.ReviewFolder("*", blueprint.Candidate)},
+		{b.Repo.Root, lifecycle.ReviewFolder("*", blueprint.Live)},
 		{l.Root, path.Join(l.Rel(l.BlueprintReviews("*")), "*")},
 	} {
 		all, err := lifecycle.Reviews(at.root, at.folders)
@@ -74,36 +63,29 @@ func (r *reviews) openRecords(root string, l journal.Layout) error {
 			return err
 		}
 		for _, one := range all {
-			if err := r.openRecord(at.root, one, promotions); err != nil {
+			if one.ReceivedAt.IsZero() {
+				continue // the answer was not submitted yet
+			}
+			asked, err := one.Prompt(at.root)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
 				return err
 			}
+			rec := record{Stored: one}
+			for _, p := range promotions {
+				if p.Review == one.Name && (p.Outcome == lifecycle.Promoted || p.Outcome == lifecycle.Refused) {
+					rec.promoted = new(p.Outcome == lifecycle.Promoted)
+				}
+			}
+			text := redact.Clean(string(asked))
+			if b.Guard.Redact != nil { // same redaction as in the log of calls
+				text = b.Guard.Redact(text)
+			}
+			b.records[journal.Sum([]byte(phrase.Line(text)))] = rec
 		}
 	}
-	return nil
-}
-
-func (r *reviews) openRecord(root string, one lifecycle.Stored, promotions []lifecycle.Promotion) error {
-	if one.ReceivedAt.IsZero() {
-		return nil // the answer was not submitted yet
-	}
-	asked, err := one.Prompt(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	rec := &record{Stored: one}
-	for _, p := range promotions {
-		if p.Review == one.Name && (p.Outcome == lifecycle.Promoted || p.Outcome == lifecycle.Refused) {
-			rec.promoted = new(p.Outcome == lifecycle.Promoted)
-		}
-	}
-	text := redact.Clean(string(asked))
-	if r.hide != nil { // same redaction as in the log of calls
-		text = r.hide(text)
-	}
-	r.records[journal.Sum([]byte(phrase.Line(text)))] = rec
 	return nil
 }
 
@@ -120,7 +102,7 @@ func (b *build) review(where string, c store.Call) error {
 		known = b.codeReview(&e, c)
 	}
 	if !known {
-		return b.refuse(where, noRecord)
+		return noRecord
 	}
 	if c.Error != "" {
 		e.Signals = append([]training.Signal{signal("usable", 0, c.Error)}, e.Signals...)
@@ -133,8 +115,8 @@ func (b *build) review(where string, c store.Call) error {
 // blueprintReview finds the record of a cold review by its prompt.
 func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 	asked := c.System + "\n---\n\n" + c.Prompt
-	rec := b.reviews.records[journal.Sum([]byte(phrase.Line(asked)))]
-	if rec == nil {
+	rec, known := b.records[journal.Sum([]byte(phrase.Line(asked)))]
+	if !known {
 		return false
 	}
 	if rec.State == blueprint.Live {
@@ -142,10 +124,9 @@ func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 	}
 	e.Origin.Unit, e.Origin.Receipt = rec.ServiceID, rec.SHA256
 	n := len(rec.Discrepancies)
-	e.Quality = share(n-len(rec.UnknownClaims), n)
-	e.Signals = []training.Signal{{Name: "claims", Value: e.Quality,
-		Note: fmt.Sprintf("%d of %d claims are in the blueprint", n-len(rec.UnknownClaims), n)}}
-	e.Signals = append(e.Signals, training.Signal{Name: "decision", Note: string(rec.Decision)})
+	claims := shareOf("claims", n-len(rec.UnknownClaims), n, "%d of %d claims are in the blueprint")
+	e.Quality = claims.Value
+	e.Signals = []training.Signal{claims, {Name: "decision", Note: string(rec.Decision)}}
 	if rec.promoted != nil {
 		e.Signals = append(e.Signals, training.Signal{Name: "promoted", Value: verdictOf(rec.promoted)})
 	}
@@ -168,7 +149,7 @@ func (b *build) codeReview(e *training.Example, c store.Call) bool {
 		return false
 	}
 	right, wrong, found := 0, 0, false
-	for _, l := range b.reviews.ledgers {
+	for _, l := range b.ledgers {
 		for _, m := range said.Findings {
 			i := slices.IndexFunc(l.Findings, func(f review.Entry) bool {
 				return !f.Fact && m.Message != "" && sameMessage(f.Message, m.Message) &&
