@@ -120,9 +120,6 @@ func (b *build) taken(t *task) ([]training.File, error) {
 			names = append(names, t.proof.base+":"+d.Path)
 		}
 	}
-	if len(names) == 0 {
-		return nil, nil
-	}
 	found, err := b.objects.Read(names)
 	if err != nil {
 		return nil, err
