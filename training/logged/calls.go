@@ -171,11 +171,17 @@ func (b *build) call(ctx context.Context, where string, stage training.Stage, c 
 	}
 	e.Signals = append(signals, t.after.signals()...)
 	e.Quality = t.after.worth(quality)
+	e.Positive = !t.after.reverted()
+	return b.answer(where, c, e)
+}
+
+// answer passes on the example of a call. An answer that could not be used is worth nothing.
+func (b *build) answer(where string, c store.Call, e training.Example) error {
 	if c.Error != "" {
 		e.Signals = append([]training.Signal{signal("usable", 0, c.Error)}, e.Signals...)
 		e.Quality = new(0.0)
 	}
-	e.Positive = c.Error == "" && !t.after.reverted() && (e.Quality == nil || *e.Quality >= goodEnough)
+	e.Positive = e.Positive && (e.Quality == nil || *e.Quality >= goodEnough)
 	return b.emit(where, e)
 }
 
@@ -215,8 +221,8 @@ func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training
 	if passed == nil {
 		return nil, nil, noVerdict
 	}
-	v := *verdictOf(passed)
-	return &v, []training.Signal{signal("gates", v, fmt.Sprintf("attempt %d", c.Attempt))}, nil
+	v := verdictOf(passed)
+	return v, []training.Signal{{Name: "gates", Value: v, Note: fmt.Sprintf("attempt %d", c.Attempt)}}, nil
 }
 
 // verdict returns the gate verdict of the attempt that an answer was part of. In a tournament it is that of the

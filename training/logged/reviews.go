@@ -104,12 +104,8 @@ func (b *build) review(where string, c store.Call) error {
 	if !known {
 		return noRecord
 	}
-	if c.Error != "" {
-		e.Signals = append([]training.Signal{signal("usable", 0, c.Error)}, e.Signals...)
-		e.Quality = new(0.0)
-	}
-	e.Positive = e.Quality == nil || *e.Quality >= goodEnough
-	return b.emit(where, e)
+	e.Positive = true
+	return b.answer(where, c, e)
 }
 
 // blueprintReview finds the record of a cold review by its prompt.
