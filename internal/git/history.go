@@ -283,6 +283,9 @@ func (o *Objects) Close() {
 
 // Read returns the objects of names, in their order. A name is any revision syntax of git, such as HASH^{tree}.
 func (o *Objects) Read(names []string) ([]Object, error) {
+	if len(names) == 0 { // git would answer an empty line
+		return nil, nil
+	}
 	if o.out == nil {
 		return nil, o.err
 	}

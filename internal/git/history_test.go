@@ -156,6 +156,9 @@ func TestPastAndObjects(t *testing.T) {
 	o := r.Objects(t.Context())
 	defer o.Close()
 	_, blob := seen[0].Entries[0].Blobs()
+	if none, err := o.Read(nil); len(none) > 0 || err != nil { // and the next answers stay in step
+		t.Errorf("%+v %v", none, err)
+	}
 	got, err := o.Read([]string{blob, hashOf("e"), head + "^{tree}"})
 	if err != nil {
 		t.Fatal(err)

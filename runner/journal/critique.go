@@ -13,6 +13,3 @@ type Critique struct {
 	Report gates.Report        `json:"report"`
 	Cost   runner.CritiqueCost `json:"cost"`
 }
-
-// CritiqueFile is the name of the critique in the log folder of an attempt.
-const CritiqueFile = "critique.json"

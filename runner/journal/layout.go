@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/runplan/runplan/runner"
 )
 
 // Layout holds the paths below .runplan. It is the only definition of them (PLAT-03).
@@ -101,6 +103,32 @@ func (l Layout) Findings(run, batch string) string {
 func (l Layout) Attempt(run, batch string, attempt int) string {
 	return filepath.Join(l.Logs(run), fmt.Sprintf("%s-a%d", batch, attempt))
 }
+
+// Candidate returns the folder of one candidate of a tournament, inside that of the attempt.
+func (l Layout) Candidate(run, batch string, attempt, number int) string {
+	return filepath.Join(l.Attempt(run, batch, attempt), fmt.Sprintf("c%d", number))
+}
+
+// AttemptOf returns the folder of the attempt, or of the candidate, that an event reports on.
+func (l Layout) AttemptOf(e runner.Event) string {
+	if e.Candidate > 0 {
+		return l.Candidate(e.Run, e.Batch, e.Attempt, e.Candidate)
+	}
+	return l.Attempt(e.Run, e.Batch, e.Attempt)
+}
+
+// Files in the folder of an attempt.
+const (
+	BriefFile    = "brief.md"
+	LogFile      = "agent.log"     // output of the agent
+	AnswerFile   = "answer.md"     // complete answer of a model
+	PatchFile    = "changes.patch" // changes of a failed attempt or a candidate, without secrets
+	CritiqueFile = "critique.json" // a [Critique]
+)
+
+// BranchFindings returns the folder with the findings of the reviews of branches.
+func (l Layout) BranchFindings() string { return filepath.Join(l.Root, "reviews") }
+
 func (l Layout) Report(run string) string { return filepath.Join(l.Root, "reports", run) }
 func (l Layout) Receipt(run, batch string) string {
 	return filepath.Join(l.Report(run), "receipts", batch+".json")

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -88,8 +86,7 @@ func PlanText(ctx context.Context, j *store.Journal, l Layout, run string) (text
 		}
 	}
 	if copied.Log != "" {
-		name := filepath.Base(filepath.FromSlash(copied.Log))
-		if text, err := os.ReadFile(filepath.Join(l.Logs(run), name)); err == nil && Sum(text) == copied.Fingerprint {
+		if text, err := l.Read(copied.Log, MaxFile); err == nil && Sum(text) == copied.Fingerprint {
 			return text, true, nil
 		}
 	}

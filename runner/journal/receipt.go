@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/runplan/runplan/gates"
@@ -62,9 +61,9 @@ var ErrReceiptChanged = errors.New("the receipt is not the one of the journal")
 
 // ReadReceipt returns the receipt of a batch. sum is its SHA-256, which the event of the merge has as its fingerprint.
 // Errors include [fs.ErrNotExist] and [ErrReceiptChanged].
-func ReadReceipt(l Layout, run, batch, sum string) (Receipt, error) {
+func (l Layout) ReadReceipt(run, batch, sum string) (Receipt, error) {
 	var r Receipt
-	data, err := os.ReadFile(l.Receipt(run, batch))
+	data, err := l.Read(l.Rel(l.Receipt(run, batch)), MaxFile)
 	if err == nil && (Sum(data) != sum || json.Unmarshal(data, &r) != nil) {
 		err = ErrReceiptChanged
 	}

@@ -31,7 +31,7 @@ func (w *work) lastWord(c runner.Command, e *runner.Event, r round) error {
 					e.Reports[i].Findings, e.Reports[i].Output = nil, ""
 				}
 			}
-			return w.copyUp(c, n, patchName)
+			return w.copyUp(c, n, journal.PatchFile)
 		}
 	}
 	return nil
@@ -51,8 +51,7 @@ func (w *work) copyUp(c runner.Command, number int, name string) error {
 }
 
 func (w *work) candidateDir(c runner.Command, number int) string {
-	c.Slot = &runner.Slot{Number: number}
-	return w.attemptDir(c)
+	return w.Layout.Candidate(w.run, c.Batch, c.Attempt, number)
 }
 
 // keepCandidate stores the patch of a candidate, passed or not (SAMP-19): a synthesis and later training read it.

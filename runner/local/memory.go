@@ -97,11 +97,7 @@ func (w *work) digest(seq int) (text, patch string) {
 			w.Note("the failure of the last attempt could not be read: " + err.Error())
 			return "", ""
 		}
-		at := runner.Command{Batch: ev.Batch, Attempt: ev.Attempt}
-		if ev.Candidate > 0 {
-			at.Slot = &runner.Slot{Number: ev.Candidate}
-		}
-		path := filepath.Join(w.attemptDir(at), patchName)
+		path := filepath.Join(w.Layout.AttemptOf(ev), journal.PatchFile)
 		if _, err := os.Stat(path); err != nil {
 			path = ""
 		}

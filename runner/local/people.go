@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // forPeople describes an event in progress.txt, and writes the rows for later training. Both are made from events
@@ -145,13 +146,10 @@ func (s *session) attempt(ev runner.Event) error {
 	return s.Journal.AddAttempt(context.Background(), a)
 }
 
-// responseName is the file with the model's answer, next to the logs of an attempt.
-const responseName = "answer.md"
-
 // keepResponse stores the model's answer. The row of the attempt is written after the gates, possibly by another
 // process.
 func (w *work) keepResponse(c runner.Command, res agents.Result) error {
-	path := filepath.Join(w.attemptDir(c), responseName)
+	path := filepath.Join(w.attemptDir(c), journal.AnswerFile)
 	if res.Response == "" {
 		// of the agent that this one took over from
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -164,11 +162,7 @@ func (w *work) keepResponse(c runner.Command, res agents.Result) error {
 
 // response returns the model's answer in the attempt of an event, "" if the agent stores none.
 func (w *work) response(ev runner.Event) string {
-	c := runner.Command{Batch: ev.Batch, Attempt: ev.Attempt}
-	if ev.Candidate > 0 {
-		c.Slot = &runner.Slot{Number: ev.Candidate}
-	}
-	text, err := os.ReadFile(filepath.Join(w.attemptDir(c), responseName))
+	text, err := os.ReadFile(filepath.Join(w.Layout.AttemptOf(ev), journal.AnswerFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.Note("the answer of batch " + ev.Batch + " could not be read: " + err.Error())
 	}

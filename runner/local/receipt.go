@@ -156,7 +156,7 @@ func (w *work) verify(ctx context.Context, tip string) (map[string]string, error
 
 // mendReceipt writes a receipt again that is not the one the journal knows.
 func (w *work) mendReceipt(key string, m merge) error {
-	if _, err := journal.ReadReceipt(w.Layout, w.run, key, m.receipt); err == nil {
+	if _, err := w.Layout.ReadReceipt(w.run, key, m.receipt); err == nil {
 		return nil
 	}
 	if _, ok := w.Plan.Batch(key); !ok {

@@ -385,7 +385,7 @@ func (w *work) attemptOf(ctx context.Context, c runner.Command, cand sampling.Ca
 			a.Files = strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
 		}
 	}
-	if patch, err := os.ReadFile(filepath.Join(w.candidateDir(c, cand.Number), patchName)); err == nil {
+	if patch, err := os.ReadFile(filepath.Join(w.candidateDir(c, cand.Number), journal.PatchFile)); err == nil {
 		a.Diff = w.redact.String(string(patch))
 	}
 	return a

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/sampling"
 )
 
@@ -171,7 +172,7 @@ func TestJudgeStoresCandidatePatches(t *testing.T) {
 	c.made(2, "wrong\n", runner.OutcomeFailed)
 	c.judged()
 	for n, want := range map[int]string{1: "+right\n", 2: "+wrong\n"} {
-		patch, err := os.ReadFile(filepath.Join(c.candidateDir(c.judge, n), patchName))
+		patch, err := os.ReadFile(filepath.Join(c.candidateDir(c.judge, n), journal.PatchFile))
 		if err != nil || !strings.Contains(string(patch), want) {
 			t.Errorf("candidate %d: %v\n%s", n, err, patch)
 		}
@@ -192,7 +193,7 @@ func TestLostTournamentReportsLastFailure(t *testing.T) {
 	if !strings.Contains(digest, "candidate worse") || strings.Contains(digest, "candidate bad") {
 		t.Errorf("digest:\n%s", digest)
 	}
-	patch, err := os.ReadFile(filepath.Join(c.Layout.Attempt(c.run, "1", 1), patchName))
+	patch, err := os.ReadFile(filepath.Join(c.Layout.Attempt(c.run, "1", 1), journal.PatchFile))
 	if err != nil || !strings.Contains(string(patch), "+worse\n") {
 		t.Errorf("patch: %v\n%s", err, patch)
 	}
@@ -377,7 +378,7 @@ func TestCandidatePatchHidesSecrets(t *testing.T) {
 	c.made(1, key+"\n", runner.OutcomeFailed)
 	c.made(2, "wrong\n", runner.OutcomeFailed)
 	c.judged()
-	patch, err := os.ReadFile(filepath.Join(c.candidateDir(c.judge, 1), patchName))
+	patch, err := os.ReadFile(filepath.Join(c.candidateDir(c.judge, 1), journal.PatchFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/briefing"
 	"github.com/runplan/runplan/runner/failures"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // work performs commands with git worktrees on this machine. Each method is called at least once for its command, so
@@ -272,7 +273,7 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 		return agents.Task{}, composed, err
 	}
 	brief.Task += first.words()
-	if err := writeFile(filepath.Join(dir, "brief.md"), []byte(w.redact.String(brief.Text()))); err != nil {
+	if err := writeFile(filepath.Join(dir, journal.BriefFile), []byte(w.redact.String(brief.Text()))); err != nil {
 		return agents.Task{}, composed, err
 	}
 	temp, err := w.temp(c.Place())
@@ -283,7 +284,7 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 	return agents.Task{
 		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Model: w.model(c),
 		Batch: *b, Limits: w.limits(c), Env: env, Project: gates.SourcePath(ctx, s.Dir, env),
-		LogPath: filepath.Join(dir, "agent.log"), TempDir: temp, Redact: w.redact.String,
+		LogPath: filepath.Join(dir, journal.LogFile), TempDir: temp, Redact: w.redact.String,
 	}, composed, nil
 }
 
@@ -481,19 +482,15 @@ func (w *work) writePatch(ctx context.Context, dir, base, tree string) error {
 	if err != nil || out == "" {
 		return err
 	}
-	return writeFile(filepath.Join(dir, patchName), []byte(w.redact.String(out)+"\n"))
+	return writeFile(filepath.Join(dir, journal.PatchFile), []byte(w.redact.String(out)+"\n"))
 }
-
-// patchName is the name of the patch file of an attempt.
-const patchName = "changes.patch"
 
 // attemptDir returns the log folder of an attempt; a candidate of a tournament has its own subfolder.
 func (w *work) attemptDir(c runner.Command) string {
-	dir := w.Layout.Attempt(w.run, c.Batch, c.Attempt)
 	if c.Slot != nil {
-		dir = filepath.Join(dir, fmt.Sprintf("c%d", c.Slot.Number))
+		return w.Layout.Candidate(w.run, c.Batch, c.Attempt, c.Slot.Number)
 	}
-	return dir
+	return w.Layout.Attempt(w.run, c.Batch, c.Attempt)
 }
 
 // restore brings the workspace to the candidate of c. Between two commands of a batch, agents in other workspaces

@@ -205,7 +205,7 @@ func (s *site) texts(ctx context.Context, v *batchView) {
 	if t.Log != "" {
 		v.Working = t.Word == "editing"
 		dir := path.Dir(t.Log)
-		v.Brief, v.BriefCut, _ = s.hub.readAll(dir+"/"+briefName, maxBrief)
+		v.Brief, v.BriefCut, _ = s.hub.readAll(dir+"/"+journal.BriefFile, maxBrief)
 		v.critique(s.hub, dir)
 		s.says(v)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 type diff struct {
@@ -47,7 +48,7 @@ func (s *site) diffOf(ctx context.Context, t *try) diff {
 	if t.Log == "" {
 		return diff{Note: "There is no change yet."}
 	}
-	text, cut, err := s.hub.readAll(path.Dir(t.Log)+"/"+patchName, maxPatch)
+	text, cut, err := s.hub.readAll(path.Dir(t.Log)+"/"+journal.PatchFile, maxPatch)
 	switch {
 	case err != nil:
 		return diff{Note: "The change cannot be read: " + err.Error()}
@@ -58,7 +59,7 @@ func (s *site) diffOf(ctx context.Context, t *try) diff {
 	}
 	d := parseDiff(text)
 	if cut {
-		d.Note = "The rest is in .runplan/" + path.Dir(t.Log) + "/" + patchName
+		d.Note = "The rest is in .runplan/" + path.Dir(t.Log) + "/" + journal.PatchFile
 	}
 	return d
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -318,19 +317,9 @@ func (w *watch) line(e runner.Event) {
 
 // logOf returns the log of an attempt, or of one of its candidates, relative to .runplan.
 func (h *hub) logOf(run, batch string, attempt, candidate int) string {
-	dir := h.Layout.Rel(h.Layout.Attempt(run, batch, attempt))
-	if candidate > 0 {
-		dir += "/c" + strconv.Itoa(candidate)
-	}
-	return dir + "/" + logName
+	e := runner.Event{Run: run, Batch: batch, Attempt: attempt, Candidate: candidate}
+	return h.Layout.Rel(h.Layout.AttemptOf(e)) + "/" + journal.LogFile
 }
-
-// Names of the files of an attempt.
-const (
-	logName   = "agent.log"
-	briefName = "brief.md"
-	patchName = "changes.patch"
-)
 
 // writing lists what the running agents of a batch do, or with "" of all.
 func (w *watch) writing(batch string) []story.Span {

@@ -2,11 +2,6 @@ package graduate
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"io/fs"
-	"os"
-	"path"
 	"slices"
 
 	"github.com/runplan/runplan/gates/blueprint"
@@ -17,20 +12,13 @@ import (
 // reviewer reviewed is one generation; its first review counts. The adapter's review of the same code and blueprint is
 // its self-assessment. Promotions give the outcome.
 func Read(root string) ([]Generation, error) {
-	names, err := fs.Glob(os.DirFS(root), path.Join(blueprint.Folder, "review", "*", "cc_review_*.json"))
+	all, err := lifecycle.Reviews(root, lifecycle.ReviewFolder("*", blueprint.Candidate))
 	if err != nil {
-		return nil, fmt.Errorf("list reviews: %w", err)
+		return nil, err
 	}
 	var outside, own []lifecycle.Record
-	for _, n := range names {
-		text, err := fs.ReadFile(os.DirFS(root), n)
-		var rec lifecycle.Record
-		if err == nil {
-			err = json.Unmarshal(text, &rec)
-		}
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("read the review %s: %w", n, err)
+	for _, one := range all {
+		switch rec := one.Record; {
 		case rec.Scope != "" || rec.SourcesSHA256 == "":
 		case rec.Reviewer == "adapter" || rec.Reviewer == "gaia-study":
 			own = append(own, rec)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/training"
@@ -112,19 +113,20 @@ func (o Options) plan(head string) (plan, error) {
 		p.Since = new(o.Since.UTC())
 	}
 	sum := sha256.New()
-	for _, n := range []string{"task_analysis", "scope", "precision"} {
-		t, err := o.Retrieval.Get(n)
-		if err != nil {
-			return p, err
+	for _, x := range []struct {
+		prompts prompt.Set
+		names   []string
+	}{
+		{o.Retrieval, []string{"task_analysis", "scope", "precision"}},
+		{o.Solver, []string{"execute_code", "execute_code_system", "execute_plan", "execute_plan_system"}},
+	} {
+		for _, n := range x.names {
+			t, err := x.prompts.Get(n)
+			if err != nil {
+				return p, err
+			}
+			fmt.Fprintf(sum, "%#v\n", t)
 		}
-		fmt.Fprintf(sum, "%#v\n", t)
-	}
-	for _, n := range []string{"execute_code", "execute_code_system", "execute_plan", "execute_plan_system"} {
-		t, err := o.Solver.Get(n)
-		if err != nil {
-			return p, err
-		}
-		fmt.Fprintf(sum, "%#v\n", t)
 	}
 	p.Prompts = hex.EncodeToString(sum.Sum(nil))[:16]
 	return p, nil
@@ -259,11 +261,7 @@ func (b *book) finish() (Manifest, error) {
 			return m, fmt.Errorf("write examples: %w", err)
 		}
 	}
-	data, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return m, err
-	}
-	if err := atomicfile.Write(filepath.Join(b.dir, manifestName), append(data, '\n'), 0o644); err != nil {
+	if err := atomicfile.WriteJSON(filepath.Join(b.dir, manifestName), m, 0o644); err != nil {
 		return m, fmt.Errorf("write examples: %w", err)
 	}
 	if err := os.Remove(filepath.Join(b.dir, stateName)); err != nil {

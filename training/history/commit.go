@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/linediff"
@@ -22,6 +23,21 @@ type change struct {
 	hunks         []linediff.Hunk
 	touched       []int // changed symbols of the old version
 	made          []int // symbols of after within the changed lines
+}
+
+// old and now return the lines of a hunk before and after the change.
+func (c *change) old(h linediff.Hunk) string { return c.before.span(h.From+1, h.To) }
+func (c *change) now(h linediff.Hunk) string { return c.after.span(h.NewFrom+1, h.NewTo) }
+
+// sides returns the lines of the file before and after the change.
+func (c *change) sides() (old, now []string) {
+	if c.before != nil {
+		old = c.before.ended
+	}
+	if c.after != nil {
+		now = c.after.ended
+	}
+	return old, now
 }
 
 // related is a file that a commit does not change.
@@ -60,24 +76,16 @@ type loader struct {
 
 // parallel calls do n times, several at a time. It returns the error with the lowest index.
 func parallel(ctx context.Context, n int, do func(int) error) error {
-	workers := min(n, runtime.GOMAXPROCS(0))
 	errs := make([]error, n)
-	next := make(chan int)
+	var next atomic.Int64
 	var group sync.WaitGroup
-	for range workers {
+	for range min(n, runtime.GOMAXPROCS(0)) {
 		group.Go(func() {
-			for i := range next {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				errs[i] = do(i)
 			}
 		})
 	}
-	for i := range n {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- i
-	}
-	close(next)
 	group.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -193,13 +201,7 @@ func (w *work) compare(have versions, bad map[want]Reason) Reason {
 		if why != "" {
 			return why
 		}
-		var old, now []string
-		if c.before != nil {
-			old = c.before.ended
-		}
-		if c.after != nil {
-			now = c.after.ended
-		}
+		old, now := c.sides()
 		hunks, n, ok := linediff.Compare(old, now, mostLines-1-w.lines)
 		if !ok {
 			return TooMany
@@ -220,19 +222,16 @@ func (w *work) compare(have versions, bad map[want]Reason) Reason {
 
 // trees reads the parent trees of the commits.
 func (l *loader) trees(_ context.Context, all []*work) error {
-	parents := lists.Map(all, func(w *work) string { return w.Parents[0] })
-	if len(all) == 0 {
-		return nil
+	roots, err := l.forest.roots(lists.Map(all, func(w *work) string { return w.Parents[0] }))
+	if err != nil {
+		return err
 	}
-	roots, err := l.forest.roots(parents)
 	for i, w := range all {
-		if err == nil {
-			if w.tree = roots[i]; w.tree == nil {
-				w.reason = Missing
-			}
+		if w.tree = roots[i]; w.tree == nil {
+			w.reason = Missing
 		}
 	}
-	return err
+	return nil
 }
 
 // around is the number of lines next to a change that count as part of it when its used names are collected.

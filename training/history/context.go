@@ -47,14 +47,9 @@ func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*s
 
 // edits returns the edits with which a model would make the change.
 func (c *change) edits() (edits.Answer, error) {
-	e := edits.Change{Path: c.path, Made: c.before == nil, Deleted: c.after == nil, Hunks: c.hunks}
-	if c.before != nil {
-		e.Before = c.before.ended
-	}
-	if c.after != nil {
-		e.After = c.after.ended
-	}
-	return e.Write()
+	old, now := c.sides()
+	return edits.Change{Path: c.path, Before: old, After: now, Made: c.before == nil, Deleted: c.after == nil,
+		Hunks: c.hunks}.Write()
 }
 
 // described shows a symbol by signature and documentation, and a class with the signatures of its members.

@@ -9,6 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/chunks"
+	"github.com/runplan/runplan/training"
 )
 
 // takesTests returns the tests that a commit removes. The prompts forbid that.
@@ -42,8 +43,8 @@ func (w *work) takesTests() string {
 func (c *change) changedLines() (old, now string) {
 	var a, b strings.Builder
 	for _, h := range c.hunks {
-		a.WriteString(c.before.span(h.From+1, h.To) + "\n")
-		b.WriteString(c.after.span(h.NewFrom+1, h.NewTo) + "\n")
+		a.WriteString(c.old(h) + "\n")
+		b.WriteString(c.now(h) + "\n")
 	}
 	return a.String(), b.String()
 }
@@ -76,16 +77,13 @@ const (
 
 // derivable is the signal for the share of an answer's words that are in its prompt. A text of many other words, such
 // as a policy, can only be known.
-func (w *work) derivable(prompt string) (signal, string) {
+func (w *work) derivable(prompt string) (training.Signal, string) {
 	known, seen := map[string]bool{}, map[string]bool{}
 	chunks.EachWord(prompt, func(s string) { known[s] = true })
 	fresh := 0
 	for _, c := range w.changes {
-		if c.after == nil {
-			continue
-		}
 		for _, h := range c.hunks {
-			chunks.EachWord(c.after.span(h.NewFrom+1, h.NewTo), func(s string) {
+			chunks.EachWord(c.now(h), func(s string) {
 				if len(s) < 3 || seen[s] {
 					return
 				}
@@ -96,14 +94,14 @@ func (w *work) derivable(prompt string) (signal, string) {
 		}
 	}
 	if bad := w.invented(known, prompt); bad != "" {
-		return signal{}, bad
+		return training.Signal{}, bad
 	}
 	if len(seen) == 0 {
-		return signal{"derivable", 1, "no new lines are written"}, ""
+		return signal("derivable", 1, "no new lines are written"), ""
 	}
 	share := float64(fresh) / float64(len(seen))
-	s := signal{"derivable", 1 - share,
-		fmt.Sprintf("%d of %d words of the new lines are in the prompt", len(seen)-fresh, len(seen))}
+	s := signal("derivable", 1-share,
+		fmt.Sprintf("%d of %d words of the new lines are in the prompt", len(seen)-fresh, len(seen)))
 	if fresh > mostNew && share > shareOfNew {
 		return s, "it cannot be derived: most words of its new lines are not in the prompt"
 	}

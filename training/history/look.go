@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"path"
 	"slices"
 	"strings"
 
@@ -19,23 +20,21 @@ func (l *loader) look(ctx context.Context, all []*work) error {
 		for _, e := range w.Entries {
 			_, after := e.Blobs()
 			if after != "" && !slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path }) &&
-				!pictures.Has(extension(e.Path)) {
+				!pictures.Has(strings.ToLower(path.Ext(e.Path))) {
 				beside, of, paths = append(beside, after), append(of, w), append(paths, e.Path)
 			}
 		}
 	}
 	var texts []text
-	if len(beside) > 0 {
-		objects, err := l.objects.Read(beside)
-		if err != nil {
-			return err
+	objects, err := l.objects.Read(beside)
+	if err != nil {
+		return err
+	}
+	for i, o := range objects {
+		if len(o.Data) > mostBytes {
+			o.Data = nil
 		}
-		for i, o := range objects {
-			if len(o.Data) > mostBytes {
-				o.Data = nil
-			}
-			texts = append(texts, text{paths[i], string(o.Data)})
-		}
+		texts = append(texts, text{paths[i], string(o.Data)})
 	}
 	for _, w := range all {
 		texts, of = append(texts, text{"message.txt", w.Message}), append(of, w)
@@ -94,10 +93,3 @@ func sidesOf(all []*work) []*source {
 var pictures = wordset.New(
 	".png .jpg .jpeg .gif .ico .webp .pdf .zip .gz .tgz .xz .bz2 .tar .jar .war .class .so .dll .exe .o .a .woff .woff2 " +
 		".ttf .eot .otf .mp3 .mp4 .mov .avi .wasm .bin .dat .db .sqlite .psd .svg")
-
-func extension(name string) string {
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		return strings.ToLower(name[i:])
-	}
-	return ""
-}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
@@ -144,39 +144,32 @@ func (m *maker) example(w *work, stage training.Stage, l lesson) training.Exampl
 	slices.SortFunc(e.Origin.Files, func(a, b training.File) int {
 		return strings.Compare(a.Path+"\x00"+a.Blob, b.Path+"\x00"+b.Blob)
 	})
-	all := append(w.signals(), l.signals...)
+	e.Signals = append(w.signals(), l.signals...)
 	sum, n, factor := 0.0, 0, 1.0
-	for _, x := range all {
-		s := training.Signal{Name: x.name, Note: x.note}
-		if x.value >= 0 {
-			v := x.value
-			s.Value = &v
-			if x.name == told {
-				factor = v
-			} else {
-				sum, n = sum+v, n+1
-			}
+	for _, s := range e.Signals {
+		switch {
+		case s.Value == nil:
+		case s.Name == told:
+			factor = *s.Value
+		default:
+			sum, n = sum+*s.Value, n+1
 		}
-		e.Signals = append(e.Signals, s)
 	}
 	e.Quality = new(float64(int(sum/float64(n)*factor*1000+0.5)) / 1000)
 	return e
 }
 
-// unknown is the value of an unknown signal.
-const unknown = -1
-
 // signals returns the known facts about the quality of a commit (TRAIN-13). History does not record whether tests
 // passed. If a commit changes no test, that signal is unknown, not bad.
-func (w *work) signals() []signal {
-	tested := signal{"tested", unknown, "it changes no test"}
+func (w *work) signals() []training.Signal {
+	tested := training.Signal{Name: "tested", Note: "it changes no test"}
 	if slices.ContainsFunc(w.changes, func(c *change) bool { return language.IsTest(c.path) }) {
-		tested = signal{"tested", 1, "it changes tests too"}
+		tested = signal("tested", 1, "it changes tests too")
 	}
-	return []signal{
-		{"merged", 1, "it is part of the history, and no later commit reverts it"},
+	return []training.Signal{
+		signal("merged", 1, "it is part of the history, and no later commit reverts it"),
 		tested,
-		{"files_shown", float64(len(w.changes)) / float64(len(w.Entries)), strconv.Itoa(len(w.changes)) + " of " +
-			strconv.Itoa(len(w.Entries)) + " changed files are code of its languages"},
+		signal("files_shown", float64(len(w.changes))/float64(len(w.Entries)),
+			fmt.Sprintf("%d of %d changed files are code of its languages", len(w.changes), len(w.Entries))),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/training"
 )
 
 // piece is a symbol, or a file without symbols. Precision decides how much of it is needed.
@@ -113,10 +114,10 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 	if err != nil {
 		return lesson{}, err.Error()
 	}
-	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts, signals: []signal{
-		{"symbols_covered", min(1, float64(count[primary])/float64(max(1, touched))),
-			fmt.Sprintf("the prompt asks about %d of %d changed symbols", count[primary], touched)},
-	}}, ""
+	covered := signal("symbols_covered", min(1, float64(count[primary])/float64(max(1, touched))),
+		fmt.Sprintf("the prompt asks about %d of %d changed symbols", count[primary], touched))
+	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts,
+		signals: []training.Signal{covered}}, ""
 }
 
 // pieces returns the symbols of a file to ask about, in file order: all needed ones, then those that the task names,

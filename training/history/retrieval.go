@@ -12,6 +12,7 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/training"
 )
 
 // lesson is a stage's prompt with the expected answer.
@@ -20,13 +21,11 @@ type lesson struct {
 	prompt     string
 	completion string
 	texts      []*source // files whose contents are in the prompt
-	signals    []signal
+	signals    []training.Signal
 }
 
-type signal struct {
-	name  string
-	value float64
-	note  string
+func signal(name string, value float64, note string) training.Signal {
+	return training.Signal{Name: name, Value: &value, Note: note}
 }
 
 // analysed is the answer to the analysis of a task, with the fields of that stage.
@@ -57,16 +56,10 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 	if err != nil {
 		return lesson{}, err.Error()
 	}
-	var texts []*source
-	for _, c := range w.changes {
-		if c.before != nil {
-			texts = append(texts, c.before)
-		}
-	}
-	known := lists.Count(w.changes, func(c *change) bool { return c.before != nil })
-	return lesson{prompt: prompt, completion: marshal(a), texts: texts, signals: []signal{
-		{"files_known_before", float64(known) / float64(len(w.changes)),
-			fmt.Sprintf("%d of %d changed files existed", known, len(w.changes))},
+	texts := w.before()
+	return lesson{prompt: prompt, completion: marshal(a), texts: texts, signals: []training.Signal{
+		signal("files_known_before", float64(len(texts))/float64(len(w.changes)),
+			fmt.Sprintf("%d of %d changed files existed", len(texts), len(w.changes))),
 	}}, ""
 }
 
@@ -173,23 +166,19 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	if changed == 0 && len(w.deps) == 0 {
 		return lesson{}, "no relevant file would be offered"
 	}
-	if !slices.ContainsFunc(all, func(c candidate) bool { return !c.relevant }) ||
-		!slices.ContainsFunc(all, func(c candidate) bool { return c.relevant }) {
+	relevant := lists.Count(all, func(c candidate) bool { return c.relevant })
+	if relevant == 0 || relevant == len(all) {
 		return lesson{}, "there is only one choice"
 	}
 	slices.SortStableFunc(all,
 		func(a, b candidate) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.path, b.path)) })
 	var lines, answer []string
 	var texts []*source
-	relevant := 0
 	for i, c := range all {
 		id := fmt.Sprintf("f%02d", i+1)
 		lines = append(lines, c.line(id))
 		answer = append(answer, fmt.Sprintf("%q:%s", id, marshal(verdict{c.relevant, c.reason})))
 		texts = append(texts, c.source)
-		if c.relevant {
-			relevant++
-		}
 	}
 	slices.Sort(sure)
 	prompt, err := m.Retrieval.Render("scope", map[string]string{
@@ -199,10 +188,10 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	if err != nil {
 		return lesson{}, err.Error()
 	}
-	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts, signals: []signal{
-		{"files_needed", float64(changed+len(sure)) / float64(changed+len(sure)+relevant-changed),
-			fmt.Sprintf("%d of the relevant files are changed", changed+len(sure))},
-	}}, ""
+	needed := signal("files_needed", float64(changed+len(sure))/float64(changed+len(sure)+relevant-changed),
+		fmt.Sprintf("%d of the relevant files are changed", changed+len(sure)))
+	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts,
+		signals: []training.Signal{needed}}, ""
 }
 
 // verdict is scope's answer for a file.
@@ -213,18 +202,12 @@ type verdict struct {
 
 // line describes a candidate as scope does.
 func (c candidate) line(id string) string {
-	var parts []string
-	if c.about != "" {
-		parts = append(parts, c.about)
+	text := fmt.Sprintf("%s  %s  (%s)", id, fence.Line(c.path), c.why)
+	about := slices.DeleteFunc([]string{c.about, c.top}, func(s string) bool { return s == "" })
+	if len(about) > 0 {
+		text += ": " + strings.Join(about, "; ")
 	}
-	if c.top != "" {
-		parts = append(parts, c.top)
-	}
-	about := ""
-	if len(parts) > 0 {
-		about = ": " + strings.Join(parts, "; ")
-	}
-	return fmt.Sprintf("%s  %s  (%s)%s", id, fence.Line(c.path), c.why, about)
+	return text
 }
 
 // firstOf returns the first of the names that a change touches.

@@ -56,7 +56,7 @@ func TestSignals(t *testing.T) {
 				e := examples(t, o.Dir, stage)[0]
 				got := map[string]float64{}
 				for _, s := range e.Signals {
-					got[s.Name] = unknown
+					got[s.Name] = -1
 					if s.Value != nil {
 						got[s.Name] = *s.Value
 					}

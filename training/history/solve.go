@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/planparse/draft"
 	"github.com/runplan/runplan/runner/briefing"
+	"github.com/runplan/runplan/training"
 )
 
 // order sorts changed files: used files first, tests last.
@@ -26,9 +27,7 @@ func (w *work) order() []int {
 		out = append(out, i)
 		comes[i] = map[string]bool{}
 		for _, h := range c.hunks {
-			if c.after != nil {
-				maps.Copy(comes[i], words(c.after.span(h.NewFrom+1, h.NewTo)))
-			}
+			maps.Copy(comes[i], words(c.now(h)))
 		}
 	}
 	uses := func(a, b int) bool { // a names what b adds or changes
@@ -80,8 +79,9 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	if bad != "" {
 		return l, bad
 	}
-	l.signals = []signal{{"edits_match", 1,
-		fmt.Sprintf("the edits of %d files were applied, and the result equals the commit", len(w.changes))}, derivable, w.told()}
+	l.signals = []training.Signal{signal("edits_match", 1,
+		fmt.Sprintf("the edits of %d files were applied, and the result equals the commit", len(w.changes))),
+		derivable, w.told()}
 	return l, m.fits(l)
 }
 
@@ -121,7 +121,7 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 		}
 	}
 	l.completion, l.texts = marshal(a), s.texts
-	l.signals = []signal{{"plan_reads", 1, "the parser reads the plan as intended"}}
+	l.signals = []training.Signal{signal("plan_reads", 1, "the parser reads the plan as intended")}
 	return l, m.fits(l)
 }
 

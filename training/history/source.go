@@ -113,8 +113,11 @@ func (s *source) split() {
 	}
 }
 
-// span returns the lines from to to, counted from 1.
+// span returns the lines from to to, counted from 1. A file that does not exist has none.
 func (s *source) span(from, to int) string {
+	if s == nil {
+		return ""
+	}
 	from, to = max(1, from), min(to, len(s.lines))
 	if from > to {
 		return ""

@@ -94,14 +94,20 @@ func mayBeCode(word string) bool {
 	return false
 }
 
-// known returns the loaded files as they were before the commit.
-func (w *work) known() []*source {
+// before returns the changed files as they were before the commit.
+func (w *work) before() []*source {
 	var out []*source
 	for _, c := range w.changes {
 		if c.before != nil {
 			out = append(out, c.before)
 		}
 	}
+	return out
+}
+
+// known returns the loaded files as they were before the commit.
+func (w *work) known() []*source {
+	out := w.before()
 	for _, list := range [][]related{w.deps, w.others} {
 		out = append(out, lists.Map(list, func(r related) *source { return r.source })...)
 	}

@@ -65,12 +65,6 @@ func newForest(o *git.Objects) *forest {
 	}
 }
 
-// find returns a cached tree.
-func (f *forest) find(hash string) *folder {
-	x, _ := f.read.Get(hash)
-	return x
-}
-
 // roots returns the trees of commits, or nil for a tree that is incomplete in git.
 func (f *forest) roots(commits []string) ([]*folder, error) {
 	names := lists.Map(commits, func(c string) string { return c + "^{tree}" })
@@ -114,7 +108,7 @@ func (g *growth) folder(hash string) (x *folder, fresh bool) {
 	if x = g.asked[hash]; x != nil {
 		return x, false
 	}
-	if x = g.find(hash); x != nil {
+	if x, _ = g.read.Get(hash); x != nil {
 		return x, false
 	}
 	x = &folder{}
@@ -137,9 +131,6 @@ func (g *growth) grow() error {
 			}
 		}
 		g.level = next
-		if len(names) == 0 {
-			break
-		}
 		objects, err := g.objects.Read(names)
 		if err != nil {
 			return err

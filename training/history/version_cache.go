@@ -16,7 +16,7 @@ type versionCache struct {
 	mutex   sync.Mutex // guards read and found
 	read    *recent.Map[want, *source]
 	found   *recent.Map[want, findings] // of ast-grep, kept longer than the text: to parse costs much more than to read
-	modules map[string]string           // blob of a go.mod → module path
+	modules *recent.Map[string, string] // blob of a go.mod → module path
 }
 
 // mostHeld limits the text in the younger half of the cache. Derived data needs a few times as much. mostFound limits
@@ -28,7 +28,9 @@ const (
 
 func newVersionCache(o *git.Objects, r reader) *versionCache {
 	return &versionCache{objects: o, reader: r,
-		read: recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }), found: recent.New[want](mostFound, findings.size), modules: map[string]string{}}
+		read:    recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }),
+		found:   recent.New[want](mostFound, findings.size),
+		modules: recent.New[string](5000, func(string) int { return 1 })}
 }
 
 // want identifies a version of a file.
@@ -53,9 +55,6 @@ func (s *versionCache) get(wants []want) (versions, map[want]Reason, error) {
 		}
 	}
 	s.mutex.Unlock()
-	if len(ask) == 0 {
-		return have, bad, nil
-	}
 	objects, err := s.objects.Read(names)
 	if err != nil {
 		return nil, nil, err
@@ -111,20 +110,14 @@ func (s *versionCache) outlined(ctx context.Context, all []*source) error {
 
 // module returns the module path that a go.mod declares.
 func (s *versionCache) module(blob string) (string, error) {
-	if name, ok := s.modules[blob]; ok {
-		return name, nil
-	}
-	objects, err := s.objects.Read([]string{blob})
-	if err != nil {
-		return "", err
-	}
-	if len(s.modules) > 10_000 {
-		clear(s.modules)
-	}
-	name := ""
-	if m := moduleLine.FindSubmatch(objects[0].Data); m != nil {
-		name = string(m[1])
-	}
-	s.modules[blob] = name
-	return name, nil
+	return s.modules.Load(blob, func() (string, error) {
+		objects, err := s.objects.Read([]string{blob})
+		if err != nil {
+			return "", err
+		}
+		if m := moduleLine.FindSubmatch(objects[0].Data); m != nil {
+			return string(m[1]), nil
+		}
+		return "", nil
+	})
 }

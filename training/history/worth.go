@@ -12,6 +12,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/training"
 )
 
 var (
@@ -70,13 +71,13 @@ func (w *work) commentsOut() bool {
 		}
 		for _, h := range c.hunks {
 			old := map[string]bool{}
-			for l := range strings.Lines(c.before.span(h.From+1, h.To)) {
+			for l := range strings.Lines(c.old(h)) {
 				if l = strings.TrimSpace(l); len(l) > 8 {
 					old[l] = true
 				}
 			}
 			n := 0
-			for l := range strings.Lines(c.after.span(h.NewFrom+1, h.NewTo)) {
+			for l := range strings.Lines(c.now(h)) {
 				l = strings.TrimSpace(l)
 				if rest := strings.TrimSpace(strings.TrimLeft(l, "/#")); rest != l && old[rest] {
 					n++
@@ -104,24 +105,16 @@ func (w *work) asked() map[string]bool {
 // told is the signal for how much of a change its task tells: words of the task for each word of the changed lines. It
 // halves the share if only tests change, because a task rarely names their cases. The fourth root spreads the values,
 // so that those below 0.5 are rare. docs/training.md says how well it sorts judged examples.
-func (w *work) told() signal {
+func (w *work) told() training.Signal {
 	words, tests := map[string]bool{}, true
 	for _, c := range w.changes {
 		tests = tests && language.IsTest(c.path)
-		add := func(text string) {
-			chunks.EachWord(text, func(s string) {
+		for _, h := range c.hunks {
+			chunks.EachWord(c.old(h)+"\n"+c.now(h), func(s string) {
 				if len(s) > 2 {
 					words[s] = true
 				}
 			})
-		}
-		for _, h := range c.hunks {
-			if c.before != nil {
-				add(c.before.span(h.From+1, h.To))
-			}
-			if c.after != nil {
-				add(c.after.span(h.NewFrom+1, h.NewTo))
-			}
 		}
 	}
 	n := len(w.asked())
@@ -129,8 +122,8 @@ func (w *work) told() signal {
 	if tests {
 		share /= 2
 	}
-	return signal{told, math.Pow(share, 0.25), fmt.Sprintf("%d words of the task stand for %d words of the changed lines", n,
-		len(words))}
+	return signal(told, math.Pow(share, 0.25),
+		fmt.Sprintf("%d words of the task stand for %d words of the changed lines", n, len(words)))
 }
 
 // told is the name of the signal by which the mean of the others is multiplied.
@@ -152,17 +145,13 @@ func (w *work) related() bool {
 		inPath := has(c.path)
 		for _, h := range c.hunks {
 			hunks++
-			text := ""
+			text := c.old(h) + "\n" + c.now(h)
 			if c.after != nil {
-				text = c.after.span(h.NewFrom+1, h.NewTo)
 				for i := range c.after.symbols {
 					if s := &c.after.symbols[i]; s.start <= h.NewTo && h.NewFrom+1 <= s.end {
 						text += "\n" + s.name
 					}
 				}
-			}
-			if c.before != nil {
-				text += "\n" + c.before.span(h.From+1, h.To)
 			}
 			if inPath || has(text) {
 				near++
@@ -184,11 +173,8 @@ const (
 func (w *work) invented(known map[string]bool, prompt string) string {
 	prose, fresh := map[string]bool{}, 0
 	for _, c := range w.changes {
-		if c.after == nil {
-			continue
-		}
 		for _, h := range c.hunks {
-			text := c.after.span(h.NewFrom+1, h.NewTo)
+			text := c.now(h)
 			if !language.IsTest(c.path) {
 				for _, n := range figureRE.FindAllString(text, -1) {
 					if len(n) >= longFigure && !strings.Contains(prompt, n) && strings.Trim(n, "10_.") != "" {

@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/training"
 )
 
@@ -19,6 +18,11 @@ func (b *build) batches(ctx context.Context) error {
 	if !b.wants(training.ExecuteCode) {
 		return nil
 	}
+	return b.each(ctx, func(r *run, m *batch, p *proof) error { return b.batch(ctx, r, m, p) })
+}
+
+// each calls of for each selected batch with a proof, oldest run first, and refuses the attempts at the others.
+func (b *build) each(ctx context.Context, of func(*run, *batch, *proof) error) error {
 	for _, sr := range b.runs {
 		if sr.Started.Before(b.Since) {
 			continue
@@ -28,8 +32,16 @@ func (b *build) batches(ctx context.Context) error {
 			return err
 		}
 		for _, info := range r.info.Batches {
-			if m := r.batches[info.Key]; m != nil && len(m.attempts) > 0 && b.wantsTask(r.id+"/"+info.Key) {
-				if err := b.batch(ctx, r, m); err != nil {
+			m := r.batches[info.Key]
+			if m == nil || len(m.attempts) == 0 || !b.wantsTask(r.id+"/"+info.Key) {
+				continue
+			}
+			p, err := b.prove(ctx, r, info.Key)
+			if err == nil {
+				err = of(r, m, p)
+			}
+			for _, a := range m.attempts { // err is a refusal only if there is no proof
+				if err := b.refuse(a.where(), err); err != nil {
 					return err
 				}
 			}
@@ -46,45 +58,26 @@ type entry struct {
 }
 
 // batch yields the attempts at one batch: the merged one, failed ones before it, and losers of its tournament.
-func (b *build) batch(ctx context.Context, r *run, m *batch) error {
-	where := func(a *attempt) string { return fmt.Sprintf("batch %s of run %s, %s", m.key, r.id, a.name()) }
-	p, why, err := b.prove(ctx, r, m.key)
-	if err != nil {
-		return err
-	}
-	if why != nil {
-		for _, a := range m.attempts {
-			if err := b.refuse(where(a), *why); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+func (b *build) batch(ctx context.Context, r *run, m *batch, p *proof) error {
 	after, err := b.became(ctx, r.id, p)
 	if err != nil {
 		return err
 	}
 	won := m.winner()
+	order := slices.DeleteFunc(slices.Clone(m.attempts), func(a *attempt) bool { return a == won })
+	if won != nil { // an old journal does not record it
+		order = slices.Insert(order, 0, won)
+	}
 	var winner *entry
-	for _, a := range append([]*attempt{won},
-		slices.DeleteFunc(slices.Clone(m.attempts), func(a *attempt) bool { return a == won })...) {
-		if a == nil {
-			continue // an old journal does not record the winner
+	for _, a := range order {
+		e, err := b.entry(ctx, a, p, a == won)
+		if err == nil {
+			if a == won {
+				winner = e
+			}
+			err = b.outcome(r, m, p, e, winner, after)
 		}
-		e, why, err := b.entry(ctx, r, m, a, p, a == won)
-		if err == nil && why != nil {
-			err = b.refuse(where(a), *why)
-		}
-		if err != nil {
-			return err
-		}
-		if e == nil || why != nil {
-			continue
-		}
-		if a == won {
-			winner = e
-		}
-		if err := b.outcome(r, m, p, e, winner, after, where(a)); err != nil {
+		if err := b.refuse(a.where(), err); err != nil {
 			return err
 		}
 	}
@@ -92,7 +85,8 @@ func (b *build) batch(ctx context.Context, r *run, m *batch) error {
 }
 
 // outcome yields the examples of one attempt.
-func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after aftermath, where string) error {
+func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after aftermath) error {
+	where := e.where()
 	ex := training.Example{
 		Stage: training.ExecuteCode, Prompt: []training.Message{{Role: "user", Content: e.brief}}, Completion: e.edits,
 		Origin: training.Origin{
@@ -119,15 +113,15 @@ func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after afte
 		}
 	}
 	switch {
-	case !e.lost || winner == nil || winner.number != e.number:
+	case !e.lost || winner == nil || winner.made.Attempt != e.made.Attempt:
 		if failed {
 			return nil
 		}
-		return b.refuse(where, superseded)
+		return superseded
 	case after.reverted():
-		return b.refuse(where, undone)
+		return undone
 	case winner.edits == e.edits:
-		return b.refuse(where, alike)
+		return alike
 	}
 	pair := ex
 	pair.Prompt, pair.Completion, pair.Rejected, pair.Positive = []training.Message{{Role: "user", Content: winner.brief}},
@@ -151,7 +145,7 @@ func verdictOf(passed *bool) *float64 {
 	return new(0.0)
 }
 
-func (e *entry) score() string { return e.scores[e.candidate] }
+func (e *entry) score() string { return e.scores[e.made.Candidate] }
 
 // said describes the end of the attempt in the terms of the journal.
 func (e *entry) said() string {
@@ -159,31 +153,27 @@ func (e *entry) said() string {
 }
 
 // entry finds the brief and the change of an attempt.
-func (b *build) entry(ctx context.Context, r *run, m *batch, a *attempt, p *proof, won bool) (*entry, *refusal, error) {
-	brief, err := os.ReadFile(filepath.Join(b.attemptDir(r.id, m.key, a), "brief.md"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &noBrief, nil
-	}
+func (b *build) entry(ctx context.Context, a *attempt, p *proof, won bool) (*entry, error) {
+	brief, err := b.brief(a)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the brief of batch %s of run %s: %w", m.key, r.id, err)
+		return nil, err
 	}
-	e := &entry{attempt: a, brief: string(brief)}
-	var why *refusal
+	e := &entry{attempt: a, brief: brief}
 	if won { // the receipt proves the merged code, after formatters and rebases
-		e.change, why, err = b.between(ctx, p.base, p.head)
+		e.change, err = b.between(ctx, p.base, p.head)
 	} else {
-		e.change, why, err = b.made(ctx, r.id, m.key, a)
+		e.change, err = b.made(ctx, a.made)
 	}
-	return e, why, err
+	return e, err
 }
 
-// attemptDir returns the log folder of an attempt.
-func (b *build) attemptDir(run, key string, a *attempt) string {
-	dir := b.Layout.Attempt(run, key, a.number)
-	if a.candidate > 0 {
-		dir = filepath.Join(dir, fmt.Sprintf("c%d", a.candidate))
+// brief reads what the agent was asked.
+func (b *build) brief(a *attempt) (string, error) {
+	text, err := b.Journal.Attached(a.made, journal.BriefFile, journal.MaxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = noBrief
 	}
-	return dir
+	return string(text), err
 }
 
 func sortedFiles(list []training.File) []training.File {

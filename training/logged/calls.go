@@ -12,43 +12,25 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Call types and decision stages of the log.
-const (
-	analysisCall  = "task_analysis"
-	scopeCall     = "scope_judgment"
-	precisionCall = "precision_judgment"
-	planCall      = "execute_plan"
-	codeCall      = "execute_code"
-	reviewCall    = "review"
-	blueprintCall = "blueprint_review"
+// blueprintCall is the type of the calls of cold reviewers.
+const blueprintCall = "blueprint_review"
 
-	scopeStage     = "scope"
-	precisionStage = "precision"
-)
-
-func stageOf(callType string) (training.Stage, bool) {
-	switch callType {
-	case analysisCall:
-		return training.TaskAnalysis, true
-	case scopeCall:
-		return training.Scope, true
-	case precisionCall:
-		return training.Precision, true
-	case planCall:
-		return training.ExecutePlan, true
-	case codeCall:
-		return training.ExecuteCode, true
-	case reviewCall, blueprintCall:
-		return training.Review, true
-	}
-	return "", false
+// stages are those of the call types in the log.
+var stages = map[string]training.Stage{
+	"task_analysis":      training.TaskAnalysis,
+	"scope_judgment":     training.Scope,
+	"precision_judgment": training.Precision,
+	"execute_plan":       training.ExecutePlan,
+	"execute_code":       training.ExecuteCode,
+	"review":             training.Review,
+	blueprintCall:        training.Review,
 }
 
 // task holds the data of a logged task.
 type task struct {
 	run       string
 	proof     *proof
-	why       *refusal
+	why       error // why it has no proof
 	after     aftermath
 	decisions []store.FileDecision
 	attempts  []store.Attempt
@@ -64,22 +46,22 @@ func (b *build) calls(ctx context.Context) error {
 		if c.At.Before(b.Since) || !b.wantsTask(c.Task) {
 			continue
 		}
-		stage, known := stageOf(c.Type)
+		stage, known := stages[c.Type]
 		if known && !b.wants(stage) || !known && len(b.Stages) > 0 {
 			continue
 		}
 		where := fmt.Sprintf("call %d of task %s", c.ID, c.Task)
 		switch {
 		case !known:
-			err = b.refuse(where, noStage)
+			err = noStage
 		case strings.TrimSpace(c.Response) == "":
-			err = b.refuse(where, noAnswer)
+			err = noAnswer
 		case stage == training.Review:
 			err = b.review(where, c.Call)
 		default:
 			err = b.call(ctx, where, stage, c.Call)
 		}
-		if err != nil {
+		if err := b.refuse(where, err); err != nil {
 			return err
 		}
 	}
@@ -97,12 +79,14 @@ func (b *build) taskOf(ctx context.Context, id string) (*task, error) {
 		if len(list) == 1 {
 			plan = list[0].FinalPlan
 		}
-		t := &task{}
-		var r *run
-		if r, t.proof, t.why, err = b.ofTask(ctx, id, plan); err != nil || t.why != nil {
-			return t, err
+		r, p, err := b.ofTask(ctx, id, plan)
+		if why, refused := errors.AsType[refusal](err); refused {
+			return &task{why: why}, nil
 		}
-		t.run = r.id
+		if err != nil {
+			return nil, err
+		}
+		t := &task{run: r.id, proof: p}
 		if t.after, err = b.became(ctx, r.id, t.proof); err != nil {
 			return nil, err
 		}
@@ -136,9 +120,6 @@ func (b *build) taken(t *task) ([]training.File, error) {
 			names = append(names, t.proof.base+":"+d.Path)
 		}
 	}
-	if len(names) == 0 {
-		return nil, nil
-	}
 	found, err := b.objects.Read(names)
 	if err != nil {
 		return nil, err
@@ -159,7 +140,7 @@ func (b *build) call(ctx context.Context, where string, stage training.Stage, c 
 		return err
 	}
 	if t.why != nil {
-		return b.refuse(where, *t.why)
+		return t.why
 	}
 	p := t.proof
 	key := ""
@@ -184,17 +165,23 @@ func (b *build) call(ctx context.Context, where string, stage training.Stage, c 
 		}
 	}
 	e.Origin.Files = sortedFiles(e.Origin.Files)
-	quality, signals, why := t.measure(stage, c)
-	if why != nil {
-		return b.refuse(where, *why)
+	quality, signals, err := t.measure(stage, c)
+	if err != nil {
+		return err
 	}
 	e.Signals = append(signals, t.after.signals()...)
 	e.Quality = t.after.worth(quality)
+	e.Positive = !t.after.reverted()
+	return b.answer(where, c, e)
+}
+
+// answer passes on the example of a call. An answer that could not be used is worth nothing.
+func (b *build) answer(where string, c store.Call, e training.Example) error {
 	if c.Error != "" {
 		e.Signals = append([]training.Signal{signal("usable", 0, c.Error)}, e.Signals...)
 		e.Quality = new(0.0)
 	}
-	e.Positive = c.Error == "" && !t.after.reverted() && (e.Quality == nil || *e.Quality >= goodEnough)
+	e.Positive = e.Positive && (e.Quality == nil || *e.Quality >= goodEnough)
 	return b.emit(where, e)
 }
 
@@ -211,36 +198,31 @@ func prompt(c store.Call) []training.Message {
 }
 
 // measure returns the quality of an answer, by the table of TRAIN-04.
-func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training.Signal, *refusal) {
+func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training.Signal, error) {
 	j := judge(t.decisions, t.proof)
-	found := training.Signal{Name: "files_found", Value: j.found, Note: j.notes[0]}
-	needed := training.Signal{Name: "files_needed", Value: j.needed, Note: j.notes[1]}
 	switch stage {
 	case training.TaskAnalysis:
-		return j.found, []training.Signal{found}, nil
+		return j.found.Value, []training.Signal{j.found}, nil
 	case training.Scope:
-		return both(j.found, j.needed), []training.Signal{found, needed}, nil
+		return both(j.found.Value, j.needed.Value), []training.Signal{j.found, j.needed}, nil
 	case training.Precision:
 		first := training.Signal{Name: "attempts",
 			Value: share(t.proof.merged, t.proof.merged*max(1, t.proof.receipt.Attempts)),
 			Note:  fmt.Sprintf("merged with attempt %d", t.proof.receipt.Attempts)}
-		return mean(j.primary, first.Value),
-			[]training.Signal{{Name: "primary_changed", Value: j.primary, Note: j.notes[2]}, first}, nil
+		return mean(j.primary.Value, first.Value), []training.Signal{j.primary, first}, nil
 	case training.ExecutePlan:
-		v := share(t.proof.merged, t.proof.of)
-		return v,
-			[]training.Signal{{Name: "plan_success", Value: v,
-				Note: fmt.Sprintf("%d of %d batches merged", t.proof.merged, t.proof.of)}}, nil
+		s := shareOf("plan_success", t.proof.merged, t.proof.of, "%d of %d batches merged")
+		return s.Value, []training.Signal{s}, nil
 	}
 	if c.Error != "" {
 		return new(0.0), nil, nil // an unusable answer never reached a gate
 	}
 	passed := t.verdict(c)
 	if passed == nil {
-		return nil, nil, &noVerdict
+		return nil, nil, noVerdict
 	}
-	v := *verdictOf(passed)
-	return &v, []training.Signal{signal("gates", v, fmt.Sprintf("attempt %d", c.Attempt))}, nil
+	v := verdictOf(passed)
+	return v, []training.Signal{{Name: "gates", Value: v, Note: fmt.Sprintf("attempt %d", c.Attempt)}}, nil
 }
 
 // verdict returns the gate verdict of the attempt that an answer was part of. In a tournament it is that of the

@@ -9,14 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/edits"
 )
@@ -27,102 +28,93 @@ type change struct {
 	files []training.File // both sides of each, sorted
 }
 
-// patchName is the file with the patch of an attempt.
-const patchName = "changes.patch"
-
 // between converts the difference of two trees into edits.
-func (b *build) between(ctx context.Context, base, tree string) (change, *refusal, error) {
+func (b *build) between(ctx context.Context, base, tree string) (out change, err error) {
 	c := b.Repo.Compare(base, tree)
 	list, err := c.Entries(ctx)
 	if err != nil {
-		return change{}, nil, err
+		return out, err
 	}
-	var out change
-	var parts []string
 	for _, e := range list {
 		if e.Link() || e.OldMode == "120000" || e.OldMode == "160000" || e.NewMode == "160000" {
-			return out, &notEdits, nil
+			return out, notEdits
 		}
 		before, err := c.Before(ctx, e.Path)
+		var after []byte
 		if err == nil {
-			var after []byte
-			if after, err = c.After(ctx, e.Path); err == nil {
-				err = out.add(&parts, e.Path, before, after)
-			}
-		}
-		switch {
-		case errors.Is(err, edits.ErrNone), errors.Is(err, git.ErrBlobTooLarge):
-			return out, &notEdits, nil
-		case err != nil:
-			return out, nil, err
+			after, err = c.After(ctx, e.Path)
 		}
 		old, now := e.Blobs()
-		out.versions(e.Path, old, now)
+		if err == nil {
+			err = out.add(e.Path, before, after, old, now)
+		}
+		if errors.Is(err, git.ErrBlobTooLarge) {
+			err = notEdits
+		}
+		if err != nil {
+			return out, err
+		}
 	}
-	return out.done(parts)
+	return out, out.empty()
 }
 
-// add writes the edits of one file. It ignores a change of the mode alone.
-func (c *change) add(parts *[]string, path string, before, after []byte) error {
-	if before != nil && after != nil && bytes.Equal(before, after) {
-		return nil
+// add adds the edits of one file, and its versions. It writes no edits for a change of the mode alone.
+func (c *change) add(path string, before, after []byte, blobs ...string) error {
+	if before == nil || after == nil || !bytes.Equal(before, after) {
+		a, err := edits.Of(path, before, after)
+		if err != nil {
+			return notEdits
+		}
+		if c.edits != "" {
+			c.edits += "\n"
+		}
+		c.edits += a.Text
 	}
-	a, err := edits.Of(path, before, after)
-	if err == nil {
-		*parts = append(*parts, a.Text)
-	}
-	return err
-}
-
-func (c *change) versions(path string, blobs ...string) {
 	for _, blob := range blobs {
 		if f := (training.File{Path: path, Blob: blob}); blob != "" && !slices.Contains(c.files, f) {
 			c.files = append(c.files, f)
 		}
 	}
+	return nil
 }
 
-func (c *change) done(parts []string) (change, *refusal, error) {
-	if len(parts) == 0 {
-		return *c, &noChange, nil
+func (c *change) empty() error {
+	if c.edits == "" {
+		return noChange
 	}
-	c.edits = strings.Join(parts, "\n")
-	return *c, nil, nil
+	return nil
 }
 
 // made finds the change of an attempt: its tree if git still has it, else the stored patch. Git eventually removes
 // unmerged objects.
-func (b *build) made(ctx context.Context, run, key string, a *attempt) (change, *refusal, error) {
-	if a.made.Tree != "" && a.made.Base != "" {
-		found, err := b.objects.Read([]string{a.made.Tree + "^{tree}", a.made.Base + "^{commit}"})
+func (b *build) made(ctx context.Context, ev runner.Event) (change, error) {
+	if ev.Tree != "" && ev.Base != "" {
+		found, err := b.objects.Read([]string{ev.Tree + "^{tree}", ev.Base + "^{commit}"})
 		if err != nil {
-			return change{}, nil, err
+			return change{}, err
 		}
 		if found[0].Hash != "" && found[1].Hash != "" {
-			return b.between(ctx, a.made.Base, a.made.Tree)
+			return b.between(ctx, ev.Base, ev.Tree)
 		}
 	}
-	patch, err := os.ReadFile(filepath.Join(b.attemptDir(run, key, a), patchName))
-	if errors.Is(err, fs.ErrNotExist) {
-		if a.made.Files == 0 {
-			return change{}, &noChange, nil
-		}
-		return change{}, &changeGone, nil
+	patch, err := b.Journal.Attached(ev, journal.PatchFile, math.MaxInt)
+	switch {
+	case err == nil:
+		return b.patched(ev.Base, patch)
+	case !errors.Is(err, fs.ErrNotExist):
+		return change{}, err
+	case ev.Files == 0:
+		return change{}, noChange
 	}
-	if err != nil {
-		return change{}, nil, err
-	}
-	return b.patched(a.made.Base, patch)
+	return change{}, changeGone
 }
 
 // patched converts a stored patch into edits. A patch with redacted secrets does not apply any more.
-func (b *build) patched(base string, patch []byte) (change, *refusal, error) {
+func (b *build) patched(base string, patch []byte) (out change, err error) {
 	files, err := parsePatch(patch)
 	if err != nil {
-		return change{}, &changeGone, nil
+		return out, changeGone
 	}
-	var out change
-	var parts []string
 	for _, f := range files {
 		path := f.NewName
 		if f.IsDelete {
@@ -132,26 +124,25 @@ func (b *build) patched(base string, patch []byte) (change, *refusal, error) {
 		blob := ""
 		if !f.IsNew {
 			if strings.ContainsAny(f.OldName, "\n") {
-				return change{}, &changeGone, nil
+				return out, changeGone
 			}
 			found, err := b.objects.Read([]string{base + ":" + f.OldName})
 			if err != nil {
-				return change{}, nil, err
+				return out, err
 			}
 			if before, blob = found[0].Data, found[0].Hash; found[0].Kind != "blob" || before == nil {
-				return change{}, &changeGone, nil
+				return out, changeGone
 			}
 		}
 		after, err := applied(f, before)
 		if err != nil {
-			return change{}, &changeGone, nil
+			return out, changeGone
 		}
-		if err := out.add(&parts, path, before, after); err != nil {
-			return change{}, &notEdits, nil
+		if err := out.add(path, before, after, blob, blobID(after, len(base))); err != nil {
+			return out, err
 		}
-		out.versions(path, blob, blobID(after, len(base)))
 	}
-	return out.done(parts)
+	return out, out.empty()
 }
 
 // blobID returns git's object id of data, in the hash format of the given length, or "" for nil.

@@ -54,13 +54,16 @@ func Write(ctx context.Context, s Source, o Options, dir string) (training.Tally
 		SHA256: hex.EncodeToString(sum.Sum(nil)), Tally: tally}, 0o644)
 }
 
-// To writes the examples of a source as a stream. After an error the output is incomplete.
+// To writes the examples of a source as a stream, and returns the counts of all rows. After an error the output is
+// incomplete.
 func To(ctx context.Context, s Source, o Options, w io.Writer) (training.Tally, error) {
-	return Build(ctx, s, o, func(e training.Example) error {
-		line, err := e.Encode()
-		if err == nil {
-			_, err = w.Write(line)
-		}
-		return err
-	})
+	b, err := open(ctx, s, o, w)
+	defer b.objects.Close()
+	if err == nil {
+		err = b.batches(ctx)
+	}
+	if err == nil {
+		err = b.calls(ctx)
+	}
+	return b.tally, err
 }

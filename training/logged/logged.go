@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -24,8 +25,7 @@ import (
 // Source describes where the rows are and the origin of the examples.
 type Source struct {
 	Repo    *git.Repo
-	Layout  journal.Layout
-	Journal *store.Journal
+	Journal journal.Reader
 	Log     *store.Log
 	Name    string // name of the repository, see [training.RepoName]
 	License string
@@ -43,36 +43,14 @@ type Options struct {
 // ErrUnproven reports a requested row without a receipt.
 var ErrUnproven = errors.New("requested row has no receipt")
 
-// Build yields the examples of a source and returns the counts of all rows. It stops at an error of yield.
-func Build(ctx context.Context, s Source, o Options, yield func(training.Example) error) (training.Tally, error) {
-	b := &build{Source: s, Options: o, yield: yield, objects: s.Repo.Objects(ctx)}
-	defer b.objects.Close()
-	if err := b.open(ctx); err != nil {
-		return b.tally, err
-	}
-	if err := b.batches(ctx); err != nil {
-		return b.tally, err
-	}
-	if err := b.calls(ctx); err != nil {
-		return b.tally, err
-	}
-	if b.tally.Counts == nil {
-		b.tally.Counts = []training.Count{}
-	}
-	if b.tally.Refused == nil {
-		b.tally.Refused = []training.Refusal{}
-	}
-	return b.tally, nil
-}
-
 // mostRecent limits the runs and the tasks that are kept, to twice as many: rows of a task are close together.
 const mostRecent = 8
 
-// build is the state of one [Build] call.
+// build is the state of one reading of a source.
 type build struct {
 	Source
 	Options
-	yield   func(training.Example) error
+	out     io.Writer // of examples
 	objects *git.Objects
 	tally   training.Tally
 
@@ -80,29 +58,36 @@ type build struct {
 	ofPlan  map[string]string
 	facts   *recent.Map[string, *run]
 	tasks   *recent.Map[string, *task]
-	reviews *reviews
+	ledgers []ledger
+	records map[string]record // reviews of blueprints, by digest of the prompt
 }
 
-// open reads the small data that all rows need.
-func (b *build) open(ctx context.Context) error {
-	b.facts = recent.New[string](mostRecent, func(*run) int { return 1 })
-	b.tasks = recent.New[string](mostRecent, func(*task) int { return 1 })
+// open reads the small data that all rows need. The caller closes the objects.
+func open(ctx context.Context, s Source, o Options, out io.Writer) (*build, error) {
+	b := &build{
+		Source: s, Options: o, out: out, objects: s.Repo.Objects(ctx), ofPlan: map[string]string{},
+		tally:   training.Tally{Counts: []training.Count{}, Refused: []training.Refusal{}},
+		facts:   recent.New[string](mostRecent, func(*run) int { return 1 }),
+		tasks:   recent.New[string](mostRecent, func(*task) int { return 1 }),
+		records: map[string]record{},
+	}
 	var err error
 	if b.runs, err = b.Journal.Runs(ctx); err != nil {
-		return err
+		return b, err
 	}
 	slices.Reverse(b.runs)
-	b.ofPlan = map[string]string{}
 	for _, r := range b.runs {
 		text, err := b.Journal.PlanText(ctx, r.ID)
 		if err != nil {
-			return err
+			return b, err
 		}
-		b.ofPlan[journal.Sum([]byte(strings.TrimSpace(string(text))))] = r.ID // the last run of a plan wins
+		b.ofPlan[digestOf(string(text))] = r.ID // the last run of a plan wins
 	}
-	b.reviews, err = openReviews(b.Repo.Root, b.Layout, b.Guard.Redact)
-	return err
+	return b, b.openReviews()
 }
+
+// digestOf identifies the text of a plan.
+func digestOf(plan string) string { return journal.Sum([]byte(strings.TrimSpace(plan))) }
 
 // wants reports whether a stage is selected.
 func (b *build) wants(s training.Stage) bool {
@@ -120,14 +105,20 @@ func (b *build) emit(where string, e training.Example) error {
 		return fmt.Errorf("%s: %w", where, err)
 	}
 	b.tally.Add(e)
-	return b.yield(e)
+	line, err := e.Encode()
+	if err == nil {
+		_, err = b.out.Write(line)
+	}
+	return err
 }
 
-// refusal is the reason why a row gives no example.
+// refusal is the reason why a row gives no example. It is an error up to [build.refuse].
 type refusal struct {
 	reason   string
 	unproven bool
 }
+
+func (r refusal) Error() string { return r.reason }
 
 // The reasons. unproven marks the ones about receipts.
 var (
@@ -150,8 +141,12 @@ var (
 	undone         = refusal{"the winner was reverted later", false}
 )
 
-// refuse counts a refused row. where names it.
-func (b *build) refuse(where string, r refusal) error {
+// refuse counts a refused row. where names it. It returns other errors as they are.
+func (b *build) refuse(where string, err error) error {
+	r, refused := errors.AsType[refusal](err)
+	if !refused {
+		return err
+	}
 	b.tally.Refuse(r.reason, r.unproven)
 	if r.unproven && (b.Strict || len(b.Tasks) > 0) {
 		return fmt.Errorf("%s: %w: %s", where, ErrUnproven, r.reason)

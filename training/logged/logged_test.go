@@ -115,9 +115,9 @@ func TestJudge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &proof{changed: changed}
 			j := judge(lastWord(tt.decisions), p)
-			same(t, "found", j.found, tt.found)
-			same(t, "needed", j.needed, tt.needed)
-			same(t, "primary", j.primary, tt.primary)
+			same(t, "found", j.found.Value, tt.found)
+			same(t, "needed", j.needed.Value, tt.needed)
+			same(t, "primary", j.primary.Value, tt.primary)
 		})
 	}
 }
@@ -125,8 +125,8 @@ func TestJudge(t *testing.T) {
 // A change that only creates files has no existing files to find.
 func TestJudgeNewFiles(t *testing.T) {
 	j := judge([]store.FileDecision{decided("scope", "a.go", "", "1", true)}, &proof{})
-	same(t, "found", j.found, nil)
-	same(t, "needed", j.needed, new(0.0))
+	same(t, "found", j.found.Value, nil)
+	same(t, "needed", j.needed.Value, new(0.0))
 }
 
 // The quality of good work depends on what happened to it later.
@@ -203,10 +203,10 @@ func TestMeasure(t *testing.T) {
 		"code of an unknown candidate": {training.ExecuteCode, store.Call{Attempt: 3, Response: "else"}, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, _, why := task.measure(tt.stage, tt.call)
+			got, _, err := task.measure(tt.stage, tt.call)
 			same(t, "quality", got, tt.want)
-			if (why != nil) != tt.refused {
-				t.Errorf("refused: %v", why)
+			if (err != nil) != tt.refused {
+				t.Errorf("refused: %v", err)
 			}
 		})
 	}
@@ -267,14 +267,14 @@ func FuzzPatch(f *testing.F) {
 }
 
 // Only call stages that examples know are accepted; all others are refused.
-func TestStageOf(t *testing.T) {
+func TestStages(t *testing.T) {
 	for name, want := range map[string]training.Stage{
 		"task_analysis": training.TaskAnalysis, "scope_judgment": training.Scope, "precision_judgment": training.Precision,
 		"execute_plan": training.ExecutePlan, "execute_code": training.ExecuteCode, "review": training.Review,
 		"blueprint_review": training.Review,
 		"enrichment":       "", "inbox_intent": "",
 	} {
-		if got, known := stageOf(name); got != want || known != (want != "") {
+		if got := stages[name]; got != want {
 			t.Errorf("%s is %q", name, got)
 		}
 	}

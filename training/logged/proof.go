@@ -25,69 +25,64 @@ type proof struct {
 }
 
 // prove finds the receipt of a batch and compares it with the journal and git.
-func (b *build) prove(ctx context.Context, r *run, key string) (*proof, *refusal, error) {
+func (b *build) prove(ctx context.Context, r *run, key string) (*proof, error) {
 	m := r.batches[key]
 	if m == nil || m.merged == nil {
-		return nil, &notMerged, nil
+		return nil, notMerged
 	}
-	receipt, err := journal.ReadReceipt(b.Layout, r.id, key, m.merged.Fingerprint)
+	receipt, err := b.Journal.ReadReceipt(r.id, key, m.merged.Fingerprint)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &receiptGone, nil
+		return nil, receiptGone
 	case errors.Is(err, journal.ErrReceiptChanged):
-		return nil, &receiptChanged, nil
+		return nil, receiptChanged
 	case err != nil:
-		return nil, nil, err
+		return nil, err
+	case receipt.Run != r.id, receipt.Batch != key, receipt.Head != m.merged.Commit, receipt.Tree != m.merged.Tree:
+		return nil, receiptChanged
 	}
-	p := &proof{receipt: receipt, sum: m.merged.Fingerprint}
-	if p.receipt.Run != r.id || p.receipt.Batch != key || p.receipt.Head != m.merged.Commit ||
-		p.receipt.Tree != m.merged.Tree {
-		return nil, &receiptChanged, nil
-	}
-	p.base, p.head, p.merged, p.of, p.batches = p.receipt.Base, p.receipt.Head, 1, 1, []string{key}
+	p := &proof{receipt: receipt, sum: m.merged.Fingerprint, base: receipt.Base, head: receipt.Head, merged: 1, of: 1,
+		batches: []string{key}}
 	found, err := b.objects.Read([]string{p.head + "^{tree}", p.base + "^{commit}"})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if found[0].Hash != p.receipt.Tree || found[1].Hash == "" {
-		return nil, &commitGone, nil
+	if found[0].Hash != receipt.Tree || found[1].Hash == "" {
+		return nil, commitGone
 	}
 	p.changed, err = b.Repo.Compare(p.base, p.head).Entries(ctx)
-	return p, nil, err
+	return p, err
 }
 
 // provePlan proves a plan by its batches: each merged batch has a receipt.
-func (b *build) provePlan(ctx context.Context, r *run) (*proof, *refusal, error) {
+func (b *build) provePlan(ctx context.Context, r *run) (*proof, error) {
 	var last *proof
-	n, of := 0, 0
+	of := 0
 	var keys []string
 	for _, info := range r.info.Batches {
 		if info.Skip != "" {
 			continue
 		}
 		of++
-		p, why, err := b.prove(ctx, r, info.Key)
+		p, err := b.prove(ctx, r, info.Key)
+		if errors.Is(err, notMerged) {
+			continue
+		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if why != nil && *why != notMerged {
-			return nil, why, nil
-		}
-		if why == nil {
-			n++
-			keys = append(keys, info.Key)
-			if last == nil || p.receipt.At.After(last.receipt.At) {
-				last = p
-			}
+		keys = append(keys, info.Key)
+		if last == nil || p.receipt.At.After(last.receipt.At) {
+			last = p
 		}
 	}
 	if last == nil {
-		return nil, &notMerged, nil
+		return nil, notMerged
 	}
-	last.base, last.merged, last.of, last.batches = r.info.Base, n, of, keys
+	last.base, last.merged, last.of, last.batches = r.info.Base, len(keys), of, keys
 	var err error
 	last.changed, err = b.Repo.Compare(last.base, last.head).Entries(ctx)
-	return last, nil, err
+	return last, err
 }
 
 // touched lists the paths of a change that existed before it, because retrieval cannot find new files, and all its
@@ -103,27 +98,23 @@ func (p *proof) touched() (before, all []string) {
 }
 
 // ofTask finds the proof of a logged task: its batch, or the run of the plan that it made.
-func (b *build) ofTask(ctx context.Context, id, plan string) (*run, *proof, *refusal, error) {
+func (b *build) ofTask(ctx context.Context, id, plan string) (*run, *proof, error) {
 	name, key, isBatch := strings.Cut(id, "/")
 	if !isBatch {
-		name = b.ofPlan[journal.Sum([]byte(strings.TrimSpace(plan)))]
-		if plan == "" {
-			name = ""
-		}
+		name = b.ofPlan[digestOf(plan)]
 	}
-	if !slices.ContainsFunc(b.runs, func(r store.Run) bool { return r.ID == name }) {
-		return nil, nil, &noRun, nil
+	if !isBatch && plan == "" || !slices.ContainsFunc(b.runs, func(r store.Run) bool { return r.ID == name }) {
+		return nil, nil, noRun
 	}
 	r, err := b.factsOf(ctx, name)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	var p *proof
-	var why *refusal
 	if isBatch {
-		p, why, err = b.prove(ctx, r, key)
+		p, err = b.prove(ctx, r, key)
 	} else {
-		p, why, err = b.provePlan(ctx, r)
+		p, err = b.provePlan(ctx, r)
 	}
-	return r, p, why, err
+	return r, p, err
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,106 +19,73 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// reviews holds the stored reviews: ledgers of branches and records of blueprints. They are the receipts of reviewer
+// ledger and record are stored reviews: of a branch or a batch, and of a blueprint. They are the receipts of reviewer
 // calls. An answer that is in neither is not used.
-type reviews struct {
-	ledgers []ledger
-	records map[string]*record // by digest of the prompt
-	hide    func(string) string
-}
-
 type ledger struct {
-	*review.Ledger
+	review.Ledger
 	sum string
 }
 
 type record struct {
-	lifecycle.Record
-	sum      string
+	lifecycle.Stored
 	promoted *bool // outcome of the reviewed candidate; nil: undecided
 }
 
 // openReviews reads all stored reviews.
-func openReviews(root string, l journal.Layout, hide func(string) string) (*reviews, error) {
-	r := &reviews{records: map[string]*record{}, hide: hide}
-	names, err := filepath.Glob(filepath.Join(l.Root, "reviews", "*.json"))
-	if err != nil {
-		return nil, err
-	}
-	ofRuns, err := filepath.Glob(l.Findings("*", "*"))
-	if err != nil {
-		return nil, err
-	}
-	names = append(names, ofRuns...)
-	slices.Sort(names)
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("read the findings of earlier reviews: %w", err)
-		}
-		book, err := review.ReadLedger(name, "")
-		if err != nil {
-			return nil, err
-		}
-		r.ledgers = append(r.ledgers, ledger{book, journal.Sum(data)})
-	}
-	return r, r.openRecords(root)
-}
-
-// openRecords reads the answers of cold reviewers and the outcomes of the units.
-func (r *reviews) openRecords(root string) error {
-	tree := os.DirFS(root)
-	promotions, err := lifecycle.Promotions(root)
+func (b *build) openReviews() error {
+	names, err := b.Journal.Ledgers()
 	if err != nil {
 		return err
 	}
-	inRuns := filepath.ToSlash(journal.LayoutOf("").BlueprintReviews("*"))
-	for _, folder := range []string{path.Join(blueprint.Folder, "review"), path.Join(lifecycle.Curriculum, "retroactive"),
-		inRuns} {
-		names, err := fs.Glob(tree, path.Join(folder, "*", "cc_review_*.json"))
+	for _, name := range names {
+		data, err := b.Journal.Read(name, journal.MaxFile)
+		one := ledger{sum: journal.Sum(data)}
+		if err == nil {
+			err = json.Unmarshal(data, &one)
+		}
+		if err != nil {
+			return fmt.Errorf("read the findings of earlier reviews in %s: %w; correct it, or move it away", name, err)
+		}
+		b.ledgers = append(b.ledgers, one)
+	}
+	promotions, err := lifecycle.Promotions(b.Repo.Root)
+	if err != nil {
+		return err
+	}
+	l := b.Journal.Layout
+	for _, at := range []struct{ root, folders string }{
+		{b.Repo.Root, lifecycle.ReviewFolder("*", blueprint.Candidate)},
+		{b.Repo.Root, lifecycle.ReviewFolder("*", blueprint.Live)},
+		{l.Root, path.Join(l.Rel(l.BlueprintReviews("*")), "*")},
+	} {
+		all, err := lifecycle.Reviews(at.root, at.folders)
 		if err != nil {
 			return err
 		}
-		for _, name := range names {
-			if err := r.openRecord(tree, name, promotions); err != nil {
+		for _, one := range all {
+			if one.ReceivedAt.IsZero() {
+				continue // the answer was not submitted yet
+			}
+			asked, err := one.Prompt(at.root)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
 				return err
 			}
+			rec := record{Stored: one}
+			for _, p := range promotions {
+				if p.Review == one.Name && (p.Outcome == lifecycle.Promoted || p.Outcome == lifecycle.Refused) {
+					rec.promoted = new(p.Outcome == lifecycle.Promoted)
+				}
+			}
+			text := redact.Clean(string(asked))
+			if b.Guard.Redact != nil { // same redaction as in the log of calls
+				text = b.Guard.Redact(text)
+			}
+			b.records[journal.Sum([]byte(phrase.Line(text)))] = rec
 		}
 	}
-	return nil
-}
-
-func (r *reviews) openRecord(tree fs.FS, name string, promotions []lifecycle.Promotion) error {
-	data, err := fs.ReadFile(tree, name)
-	if err != nil {
-		return err
-	}
-	rec := &record{sum: journal.Sum(data)}
-	if err := json.Unmarshal(data, &rec.Record); err != nil {
-		return fmt.Errorf("read the review %s: %w", name, err)
-	}
-	if rec.ReceivedAt.IsZero() {
-		return nil // the answer was not submitted yet
-	}
-	asked, err := fs.ReadFile(tree,
-		path.Join(path.Dir(name), "review_prompt_"+
-			strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "cc_review_"), ".json")+".txt"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, p := range promotions {
-		if p.Review == name && (p.Outcome == lifecycle.Promoted || p.Outcome == lifecycle.Refused) {
-			rec.promoted = new(p.Outcome == lifecycle.Promoted)
-		}
-	}
-	text := redact.Clean(string(asked))
-	if r.hide != nil { // same redaction as in the log of calls
-		text = r.hide(text)
-	}
-	r.records[journal.Sum([]byte(phrase.Line(text)))] = rec
 	return nil
 }
 
@@ -137,32 +102,27 @@ func (b *build) review(where string, c store.Call) error {
 		known = b.codeReview(&e, c)
 	}
 	if !known {
-		return b.refuse(where, noRecord)
+		return noRecord
 	}
-	if c.Error != "" {
-		e.Signals = append([]training.Signal{signal("usable", 0, c.Error)}, e.Signals...)
-		e.Quality = new(0.0)
-	}
-	e.Positive = e.Quality == nil || *e.Quality >= goodEnough
-	return b.emit(where, e)
+	e.Positive = true
+	return b.answer(where, c, e)
 }
 
 // blueprintReview finds the record of a cold review by its prompt.
 func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 	asked := c.System + "\n---\n\n" + c.Prompt
-	rec := b.reviews.records[journal.Sum([]byte(phrase.Line(asked)))]
-	if rec == nil {
+	rec, known := b.records[journal.Sum([]byte(phrase.Line(asked)))]
+	if !known {
 		return false
 	}
 	if rec.State == blueprint.Live {
 		e.Kind = training.Retroactive
 	}
-	e.Origin.Unit, e.Origin.Receipt = rec.ServiceID, rec.sum
+	e.Origin.Unit, e.Origin.Receipt = rec.ServiceID, rec.SHA256
 	n := len(rec.Discrepancies)
-	e.Quality = share(n-len(rec.UnknownClaims), n)
-	e.Signals = []training.Signal{{Name: "claims", Value: e.Quality,
-		Note: fmt.Sprintf("%d of %d claims are in the blueprint", n-len(rec.UnknownClaims), n)}}
-	e.Signals = append(e.Signals, training.Signal{Name: "decision", Note: string(rec.Decision)})
+	claims := shareOf("claims", n-len(rec.UnknownClaims), n, "%d of %d claims are in the blueprint")
+	e.Quality = claims.Value
+	e.Signals = []training.Signal{claims, {Name: "decision", Note: string(rec.Decision)}}
 	if rec.promoted != nil {
 		e.Signals = append(e.Signals, training.Signal{Name: "promoted", Value: verdictOf(rec.promoted)})
 	}
@@ -185,7 +145,7 @@ func (b *build) codeReview(e *training.Example, c store.Call) bool {
 		return false
 	}
 	right, wrong, found := 0, 0, false
-	for _, l := range b.reviews.ledgers {
+	for _, l := range b.ledgers {
 		for _, m := range said.Findings {
 			i := slices.IndexFunc(l.Findings, func(f review.Entry) bool {
 				return !f.Fact && m.Message != "" && sameMessage(f.Message, m.Message) &&

@@ -25,28 +25,31 @@ type batch struct {
 
 // attempt is one attempt at a batch, alone or as a candidate of a tournament.
 type attempt struct {
-	number, candidate int
-	variant           string
-	made              runner.Event   // event that records the agent's work
-	passed            *bool          // gate verdict; nil: no gate ran
-	won               bool           // it won its tournament
-	lost              bool           // another candidate won its tournament
-	scores            map[int]string // scores of its tournament
+	made   runner.Event   // event that records the agent's work
+	passed *bool          // gate verdict; nil: no gate ran
+	won    bool           // it won its tournament
+	lost   bool           // another candidate won its tournament
+	scores map[int]string // scores of its tournament
 }
 
 // name names the attempt in messages and signals.
 func (a *attempt) name() string {
-	if a.candidate > 0 {
-		return fmt.Sprintf("attempt %d, candidate %d", a.number, a.candidate)
+	if a.made.Candidate > 0 {
+		return fmt.Sprintf("attempt %d, candidate %d", a.made.Attempt, a.made.Candidate)
 	}
-	return fmt.Sprintf("attempt %d", a.number)
+	return fmt.Sprintf("attempt %d", a.made.Attempt)
+}
+
+// where names the attempt among those of all runs.
+func (a *attempt) where() string {
+	return fmt.Sprintf("batch %s of run %s, %s", a.made.Batch, a.made.Run, a.name())
 }
 
 // factsOf reads the events of a run.
 func (b *build) factsOf(ctx context.Context, id string) (*run, error) {
 	return b.facts.Load(id, func() (*run, error) {
 		r := &run{id: id, batches: map[string]*batch{}}
-		for ev, err := range journal.Events(ctx, b.Journal, id, 0) {
+		for ev, err := range journal.Events(ctx, b.Journal.Journal, id, 0) {
 			if err != nil {
 				return nil, unreadable("events of run "+id, err)
 			}
@@ -74,7 +77,7 @@ func (r *run) add(ev runner.Event) {
 			b.executed(ev)
 		}
 	case runner.Gated:
-		if a := b.attempt(ev.Attempt, ev.Candidate); a != nil && ev.Outcome.Tells() {
+		if a := b.attempt(ev); a != nil && ev.Outcome.Tells() {
 			a.passed = new(ev.Outcome == runner.OutcomeOK)
 		}
 	case runner.Judged:
@@ -88,24 +91,25 @@ func (r *run) add(ev runner.Event) {
 	}
 }
 
-func (b *batch) attempt(number, candidate int) *attempt {
-	i := slices.IndexFunc(b.attempts, func(a *attempt) bool { return a.number == number && a.candidate == candidate })
-	if i < 0 {
-		return nil
+// attempt finds the attempt that an event reports on.
+func (b *batch) attempt(ev runner.Event) *attempt {
+	for _, a := range b.attempts {
+		if a.made.Attempt == ev.Attempt && a.made.Candidate == ev.Candidate {
+			return a
+		}
 	}
-	return b.attempts[i]
+	return nil
 }
 
 // executed adds an attempt. A repetition after a crash replaces the first.
 func (b *batch) executed(ev runner.Event) {
-	a := &attempt{number: ev.Attempt, candidate: ev.Candidate, variant: ev.Variant, made: ev}
-	a.made.Reports, a.made.Job = nil, nil // large and unused
-	if i := slices.IndexFunc(b.attempts,
-		func(o *attempt) bool { return o.number == a.number && o.candidate == a.candidate }); i >= 0 {
-		b.attempts[i] = a
-		return
+	a := b.attempt(ev)
+	if a == nil {
+		a = &attempt{}
+		b.attempts = append(b.attempts, a)
 	}
-	b.attempts = append(b.attempts, a)
+	ev.Reports, ev.Job = nil, nil // large and unused
+	*a = attempt{made: ev}
 }
 
 // judged records the winner of a tournament.
@@ -121,17 +125,17 @@ func (b *batch) judged(ev runner.Event) {
 		}
 	}
 	for _, a := range b.attempts {
-		if a.number != ev.Attempt || a.candidate == 0 {
-			continue
+		if a.made.Attempt == ev.Attempt && a.made.Candidate > 0 {
+			a.won = a.made.Candidate == ev.Candidate
+			a.lost, a.scores = !a.won, scores
 		}
-		a.won, a.lost, a.scores = a.candidate == ev.Candidate, a.candidate != ev.Candidate, scores
 	}
 }
 
 // winner returns the merged attempt: the winner of its tournament, else the last one that passed.
 func (b *batch) winner() *attempt {
 	for _, a := range slices.Backward(b.attempts) {
-		if a.candidate > 0 && a.won || a.candidate == 0 && a.passed != nil && *a.passed {
+		if a.won || a.made.Candidate == 0 && a.passed != nil && *a.passed {
 			return a
 		}
 	}

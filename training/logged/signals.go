@@ -22,6 +22,11 @@ func share(part, whole int) *float64 {
 	return new(float64(part) / float64(whole))
 }
 
+// shareOf returns the signal of a share. note has a place for each number.
+func shareOf(name string, part, whole int, note string) training.Signal {
+	return training.Signal{Name: name, Value: share(part, whole), Note: fmt.Sprintf(note, part, whole)}
+}
+
 // aftermath holds the later outcomes of code, as far as they were recorded (see training outcomes sync).
 type aftermath struct{ list []store.TrainingSignal }
 
@@ -123,38 +128,40 @@ func both(a, b *float64) *float64 {
 
 // judged rates the decisions of retrieval by the files that the merged change touched.
 type judged struct {
-	found   *float64 // share of the touched files that were selected
-	needed  *float64 // share of the selected files that were touched
-	primary *float64 // share of the files with a primary symbol that were touched
-	notes   [3]string
+	found   training.Signal // share of the touched files that were selected
+	needed  training.Signal // share of the selected files that were touched
+	primary training.Signal // share of the files with a primary symbol that were touched
 }
+
+// Stages of decisions in the log.
+const (
+	scope     = "scope"
+	precision = "precision"
+)
 
 // judge compares decisions with the change. Files that the change created could not be found and do not count.
 func judge(decisions []store.FileDecision, p *proof) judged {
 	before, all := p.touched()
 	was, touched := lists.Set(before), lists.Set(all)
 	taken, primary := map[string]bool{}, map[string]bool{}
-	precise := slices.ContainsFunc(decisions, func(d store.FileDecision) bool { return d.Stage == precisionStage })
+	precise := slices.ContainsFunc(decisions, func(d store.FileDecision) bool { return d.Stage == precision })
 	for _, d := range decisions {
-		if d.Included && (d.Stage == precisionStage || d.Stage == scopeStage && !precise) {
+		if d.Included && (d.Stage == precision || d.Stage == scope && !precise) {
 			taken[d.Path] = true
 		}
-		if d.Stage == precisionStage && d.Tier == "primary" {
+		if d.Stage == precision && d.Tier == "primary" {
 			primary[d.Path] = true
 		}
 	}
-	var j judged
-	hits := common(was, taken)
-	j.found, j.notes[0] = share(hits, len(was)), fmt.Sprintf("%d of %d changed files were in the context", hits, len(was))
-	if len(decisions) == 0 {
-		j.found, j.notes[0] = nil, "no decision was logged"
+	j := judged{
+		shareOf("files_found", common(was, taken), len(was), "%d of %d changed files were in the context"),
+		shareOf("files_needed", common(touched, taken), len(taken), "%d of %d files of the context were changed"),
+		shareOf("primary_changed", common(touched, primary), len(primary),
+			"%d of %d files with primary symbols were changed"),
 	}
-	hits = common(touched, taken)
-	j.needed, j.notes[1] = share(hits, len(taken)),
-		fmt.Sprintf("%d of %d files of the context were changed", hits, len(taken))
-	hits = common(touched, primary)
-	j.primary, j.notes[2] = share(hits, len(primary)),
-		fmt.Sprintf("%d of %d files with primary symbols were changed", hits, len(primary))
+	if len(decisions) == 0 {
+		j.found.Value, j.found.Note = nil, "no decision was logged"
+	}
 	return j
 }
 

@@ -7,13 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/training"
 )
 
@@ -90,82 +89,56 @@ type Outcome struct {
 	At        time.Time `json:"at"`
 }
 
-// maxLog limits the bytes of an agent's log that are read.
-const maxLog = 64 << 20
-
 // Trajectories yields the attempts of agents at the batches that a receipt proves, with a name for each. format
 // returns the format of an agent's log. It returns the counts of all attempts.
 func Trajectories(ctx context.Context, s Source, o Options, format func(agent string) stream.Format,
 	yield func(name string, t Trajectory) error) (training.Tally, error) {
-	b := &build{Source: s, Options: o, objects: s.Repo.Objects(ctx)}
+	b, err := open(ctx, s, o, nil)
 	defer b.objects.Close()
-	if err := b.open(ctx); err != nil {
+	if err != nil {
 		return b.tally, err
 	}
-	for _, sr := range b.runs {
-		if sr.Started.Before(b.Since) {
-			continue
-		}
-		r, err := b.factsOf(ctx, sr.ID)
-		if err != nil {
-			return b.tally, err
-		}
-		for _, info := range r.info.Batches {
-			m := r.batches[info.Key]
-			if m == nil || !b.wantsTask(r.id+"/"+info.Key) {
-				continue
-			}
-			p, why, err := b.prove(ctx, r, m.key)
-			if err != nil {
-				return b.tally, err
-			}
-			for _, a := range m.attempts {
-				if err := b.trajectory(r, m, a, p, why, format, yield); err != nil {
-					return b.tally, err
-				}
+	err = b.each(ctx, func(r *run, m *batch, p *proof) error {
+		for _, a := range m.attempts {
+			if err := b.refuse(a.where(), b.trajectory(r, m, a, p, format, yield)); err != nil {
+				return err
 			}
 		}
-	}
-	return b.tally, nil
+		return nil
+	})
+	return b.tally, err
 }
 
-// trajectory yields one attempt, or counts why it has none.
-func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, why *refusal, format func(string) stream.Format,
+// trajectory yields one attempt, or returns why it has none.
+func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, format func(string) stream.Format,
 	yield func(string, Trajectory) error) error {
-	where := fmt.Sprintf("batch %s of run %s, %s", m.key, r.id, a.name())
-	if why != nil {
-		return b.refuse(where, *why)
-	}
-	dir := b.attemptDir(r.id, m.key, a)
-	brief, err := os.ReadFile(filepath.Join(dir, "brief.md"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return b.refuse(where, noBrief)
-	}
+	brief, err := b.brief(a)
 	if err != nil {
-		return fmt.Errorf("%s: %w", where, err)
+		return err
 	}
-	name := fmt.Sprintf("%s-%s-a%d", r.id, m.key, a.number)
-	if a.candidate > 0 {
-		name += fmt.Sprintf("-c%d", a.candidate)
+	name := fmt.Sprintf("%s-%s-a%d", r.id, m.key, a.made.Attempt)
+	if a.made.Candidate > 0 {
+		name += fmt.Sprintf("-c%d", a.made.Candidate)
 	}
 	t := Trajectory{
 		Version: TrajectoryVersion, Session: r.id + "/" + m.key, ID: name,
 		Agent: TrajectoryAgent{Name: cmp.Or(a.made.Agent, r.info.Agent, "unknown"), Version: "unknown", Model: a.made.Model},
-		Steps: []TrajectoryStep{{ID: 1, Source: "user", Message: b.hide(string(brief))}},
-		Extra: Outcome{Repo: b.Name, License: b.License, Run: r.id, Batch: m.key, Attempt: a.number, Candidate: a.candidate,
-			Variant: a.variant, Base: a.made.Base, Reward: verdictOf(a.passed), Merged: a == m.winner(), Receipt: p.sum, At: a.made.At},
+		Steps: []TrajectoryStep{{ID: 1, Source: "user", Message: b.hide(brief)}},
+		Extra: Outcome{Repo: b.Name, License: b.License, Run: r.id, Batch: m.key, Attempt: a.made.Attempt,
+			Candidate: a.made.Candidate, Variant: a.made.Variant, Base: a.made.Base, Reward: verdictOf(a.passed),
+			Merged: a == m.winner(), Receipt: p.sum, At: a.made.At},
 	}
-	err = b.follow(&t, filepath.Join(dir, "agent.log"), format(t.Agent.Name))
-	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && len(t.Steps) == 1:
-		return b.refuse(where, noLog)
-	case err != nil:
-		return fmt.Errorf("%s: %w", where, err)
+	log, err := b.Journal.Attached(a.made, journal.LogFile, journal.MaxFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if b.follow(&t, log, format(t.Agent.Name)); len(t.Steps) == 1 {
+		return noLog
 	}
 	t.Final = sums(a.made.Usage, len(t.Steps))
 	text, err := json.Marshal(t)
 	if err != nil {
-		return fmt.Errorf("%s: %w", where, err)
+		return fmt.Errorf("%s: %w", a.where(), err)
 	}
 	if found, ok := b.Guard.Canary.Find(string(text)); ok {
 		return &training.LeakError{Name: found, Example: name, Place: "trajectory"}
@@ -184,33 +157,15 @@ func (b *build) hide(text string) string {
 }
 
 // follow reads the log of an agent into steps. The log of a program whose output runplan cannot read is one message.
-func (b *build) follow(t *Trajectory, log string, format stream.Format) error {
-	info, err := os.Stat(log)
-	if err != nil {
-		return err
-	}
-	if info.Size() > maxLog {
-		return fmt.Errorf("%s has %d bytes; %d can be read", log, info.Size(), maxLog)
-	}
-	data, err := os.ReadFile(log)
-	if err != nil {
-		return err
-	}
+func (b *build) follow(t *Trajectory, log []byte, format stream.Format) {
 	p := stream.New(format, time.Now).WithOutput()
-	for len(data) > 0 {
-		n := min(len(data), 64<<10)
-		_, _ = p.Write(data[:n]) // it never fails
-		data = data[n:]
-		if len(data) == 0 {
-			p.Close()
-		}
-		for _, e := range p.Take() {
-			b.event(t, e)
-		}
+	_, _ = p.Write(log) // it never fails
+	p.Close()
+	for _, e := range p.Take() {
+		b.event(t, e)
 	}
 	totals := p.Totals()
 	t.Agent.Version, t.Agent.Model = cmp.Or(totals.Version, t.Agent.Version), cmp.Or(totals.Model, t.Agent.Model)
-	return nil
 }
 
 // event adds an agent's event to the steps: each text begins a turn, and so does a call after a result.

@@ -69,7 +69,7 @@ func layers() []layer {
 		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/journal", "runner/room",
 			"runner/stamps", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing",
 			"sampling", "internal"}},
-		{"runner/journal", []string{"runner", "gates", "planparse", "internal/store"}}, // only reads
+		{"runner/journal", []string{"runner", "gates", "planparse", "internal/rooted", "internal/store"}}, // only reads
 		{"runner/room", []string{"internal/git", "internal/lists", "internal/proc", "internal/phrase"}},
 		{"runner/stamps", []string{"internal/atomicfile", "internal/lazyre"}}, // files only: it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
@@ -511,6 +511,9 @@ func habits() []habit {
 	}
 }
 
+// attemptFiles are the files in the folder of an attempt, as literals.
+var attemptFiles = []string{`"brief.md"`, `"agent.log"`, `"answer.md"`, `"changes.patch"`, `"critique.json"`}
+
 // isRunInfo reports whether a literal makes a runner.Info outside of package runner.
 func isRunInfo(lit *ast.CompositeLit) bool {
 	sel, ok := lit.Type.(*ast.SelectorExpr)
@@ -544,6 +547,10 @@ func TestForbiddenCallsAndFileLength(t *testing.T) {
 				if lit, ok := n.(*ast.CompositeLit); ok && isRunInfo(lit) &&
 					!slices.Contains([]string{"internal/cli/prepare", "tools/bench"}, p.folder()) {
 					t.Errorf("%s: a runner.Info is made in internal/cli/prepare only", files.Position(lit.Pos()))
+				}
+				if lit, ok := n.(*ast.BasicLit); ok && slices.Contains(attemptFiles, lit.Value) &&
+					!slices.Contains([]string{"runner/journal", "agents/command", "tools/agenttest", "tools/storm"}, p.folder()) {
+					t.Errorf("%s: runner/journal names and reads the files of an attempt", files.Position(lit.Pos()))
 				}
 				sel, ok := n.(*ast.SelectorExpr)
 				if !ok {

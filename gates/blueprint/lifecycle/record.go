@@ -1,8 +1,12 @@
 package lifecycle
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"strings"
 	"time"
@@ -103,15 +107,49 @@ func writeJSON(root, name string, v any) error { return Deps{}.writeJSON(root, n
 // ErrNoReview reports that a unit has no review.
 var ErrNoReview = errors.New("the unit has no review")
 
+// Stored is a review with its file.
+type Stored struct {
+	Record
+	Name   string // relative to the root
+	SHA256 string // of the file
+}
+
+// Prompt reads what the reviewer was asked. Errors include [fs.ErrNotExist].
+func (s Stored) Prompt(root string) ([]byte, error) {
+	folder, name := path.Split(s.Name)
+	stamp := strings.TrimSuffix(strings.TrimPrefix(name, "cc_review_"), ".json")
+	return rooted.Read(root, promptFile(folder, stamp), 4*maxResult)
+}
+
+// Reviews reads the reviews in the folders that match a pattern, such as the [ReviewFolder] of the unit "*".
+func Reviews(root, folders string) ([]Stored, error) {
+	names, err := fs.Glob(os.DirFS(root), answerFile(folders, "*"))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Stored, len(names))
+	for i, name := range names {
+		text, err := rooted.Read(root, name, 4*maxResult)
+		if err == nil {
+			err = json.Unmarshal(text, &out[i].Record)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the review %s: %w", name, err)
+		}
+		out[i].Name, out[i].SHA256 = name, fmt.Sprintf("%x", sha256.Sum256(text))
+	}
+	return out, nil
+}
+
 // Latest reads the last review of a whole unit, with its path.
 func Latest(root, unit string, s blueprint.State) (r Record, name string, err error) {
-	all, names, err := rooted.ReadAll[Record](root, path.Join(ReviewFolder(unit, s), "cc_review_*.json"), 4*maxResult)
+	all, err := Reviews(root, ReviewFolder(unit, s))
 	if err != nil {
 		return r, "", err
 	}
-	for i, one := range all {
+	for _, one := range all {
 		if one.Scope == "" && !one.ReceivedAt.IsZero() && (name == "" || !one.ReceivedAt.Before(r.ReceivedAt)) {
-			r, name = one, names[i]
+			r, name = one.Record, one.Name
 		}
 	}
 	if name == "" {

@@ -147,7 +147,7 @@ func openLedger(ctx context.Context, p *cli.Project) (file string, l *review.Led
 		return "", l, err
 	}
 	branch = cmp.Or(branch, "detached")
-	file = filepath.Join(p.Layout.Root, "reviews", review.LedgerName(branch))
+	file = filepath.Join(p.Layout.BranchFindings(), review.LedgerName(branch))
 	l, err = review.ReadLedger(file, branch)
 	return file, l, err
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/folder"
 	"github.com/runplan/runplan/training/logged"
@@ -135,8 +136,8 @@ func trainingPairs(ctx context.Context, a *cli.App, p *cli.Project, o trainingPa
 
 // loggedSource opens the sources of examples from the log. done closes them.
 func loggedSource(ctx context.Context, a *cli.App, p *cli.Project) (s logged.Source, done func(), err error) {
-	s = logged.Source{Repo: p.Repo, Layout: p.Layout, Guard: adapters.Guard(a, p)}
-	if s.Journal, err = store.OpenExistingJournal(ctx, p.Layout.Journal()); errors.Is(err, fs.ErrNotExist) {
+	s = logged.Source{Repo: p.Repo, Journal: journal.Reader{Layout: p.Layout}, Guard: adapters.Guard(a, p)}
+	if s.Journal.Journal, err = store.OpenExistingJournal(ctx, p.Layout.Journal()); errors.Is(err, fs.ErrNotExist) {
 		return s, nil, noLogYet(p)
 	} else if err != nil {
 		return s, nil, err

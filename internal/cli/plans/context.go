@@ -233,7 +233,7 @@ func (h past) input(l journal.Layout, plan *planparse.Plan, b *planparse.Batch, 
 	in.Look(h.sum, plan)
 	if ev, ok := h.failed[b.Key]; ok && h.sum.Batch(b.Key).State != string(runner.Passed) {
 		in.Attempt, in.Digest = ev.Attempt+1, gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes)
-		patch := filepath.Join(l.Attempt(h.sum.Run, b.Key, ev.Attempt), "changes.patch")
+		patch := filepath.Join(l.Attempt(h.sum.Run, b.Key, ev.Attempt), journal.PatchFile)
 		if _, err := os.Stat(patch); err == nil {
 			in.Patch = patch
 		}

@@ -1,0 +1,44 @@
+package journal
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/runplan/runplan/internal/rooted"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+)
+
+// Reader reads a journal and the files that belong to its events.
+type Reader struct {
+	*store.Journal
+	Layout
+}
+
+// MaxFile limits the bytes of files that are read as a whole.
+const MaxFile = 64 << 20
+
+// Read reads a file of at most limit bytes. name is relative to .runplan, as in events. It follows no link out of that
+// folder. Errors include [fs.ErrNotExist].
+func (l Layout) Read(name string, limit int) ([]byte, error) { return rooted.Read(l.Root, name, limit) }
+
+// Attached reads a file of the attempt that an event reports on, such as [BriefFile].
+func (l Layout) Attached(e runner.Event, file string, limit int) ([]byte, error) {
+	data, err := l.Read(l.Rel(filepath.Join(l.AttemptOf(e), file)), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read %s of attempt %d at batch %s of run %s: %w", file, e.Attempt, e.Batch, e.Run, err)
+	}
+	return data, nil
+}
+
+// Ledgers lists the files with the findings of reviews: of branches, and of the batches of runs.
+func (l Layout) Ledgers() ([]string, error) {
+	ofRuns, err := fs.Glob(os.DirFS(l.Root), l.Rel(l.Findings("*", "*")))
+	if err != nil {
+		return nil, err
+	}
+	ofBranches, err := fs.Glob(os.DirFS(l.Root), l.Rel(filepath.Join(l.BranchFindings(), "*.json")))
+	return append(ofRuns, ofBranches...), err // sorted
+}
