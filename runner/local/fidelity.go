@@ -136,5 +136,5 @@ func (w *work) opinionsTook(heard []lifecycle.Opinion) *agents.Usage {
 			review.Call{Provider: model.Provider, Model: model.Name, PromptTokens: o.Said.PromptTokens,
 				CompletionTokens: o.Said.CompletionTokens})
 	}
-	return w.spentOn(review.Review{Passes: []review.Pass{p}})
+	return w.spentOn(p)
 }

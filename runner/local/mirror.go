@@ -163,8 +163,8 @@ func (m *Mirror) MoveBranch(ctx context.Context, branch, to string) error {
 // Tip returns the commit of the run branch according to the journal.
 func (m *Mirror) Tip() string { return m.s.machine.Tip() }
 
-// Verify returns, by key, why a merged batch is no longer valid on the run branch at tip.
-func (m *Mirror) Verify(ctx context.Context, tip string) (map[string]string, error) {
+// Verify returns an event for each merged batch that is no longer valid on the run branch at tip.
+func (m *Mirror) Verify(ctx context.Context, tip string) ([]runner.Event, error) {
 	return m.s.work.verify(ctx, tip)
 }
 

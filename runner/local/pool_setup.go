@@ -18,6 +18,7 @@ import (
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner/journal"
@@ -38,105 +39,99 @@ func (p *Pool) submodules(ctx context.Context, s *Space) {
 
 // copyIncluded copies the ignored files that a build needs, such as .env: what .worktreeinclude and the
 // configuration name. It returns the copied paths. It reverts changes of an earlier batch to its copies.
-func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
-	globs := p.included()
-	if len(globs) == 0 {
-		return nil, nil
-	}
-	from, err := os.OpenRoot(p.source())
+func (p *Pool) copyIncluded(ctx context.Context, s *Space) (copied []string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("set up %s: %w", s.Dir, err)
+		}
+	}()
+	from, files, err := p.included()
 	if err != nil {
-		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+		return nil, err
 	}
 	defer from.Close()
+	if len(files) == 0 {
+		return nil, nil
+	}
 	to, err := os.OpenRoot(s.Dir) // an agent replaced a folder by a dangling link
 	if err != nil {
-		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+		return nil, err
 	}
 	defer to.Close()
-	var missing, differ []string
+	var differ []string
 	blocked := map[string]string{} // path → the file that blocks it
-	err = p.eachIncluded(globs, func(from *os.Root, path string) error {
+	for _, path := range files {
 		if way := s.Blocked(path); way != "" {
 			blocked[path] = way
-			return nil
+			continue
 		}
 		mine, err := from.Lstat(path)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		switch there, err := to.Lstat(path); {
 		case errors.Is(err, fs.ErrNotExist):
-			missing = append(missing, path)
+			copied = append(copied, path)
 		case err != nil:
-			return err
+			return nil, err
 		case !there.Mode().IsRegular() || there.Size() != mine.Size() || !there.ModTime().Equal(mine.ModTime()):
 			differ = append(differ, path)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
 	// the others are in git, which has brought them here
 	ours, err := s.Ignored(ctx, slices.Concat(differ, slices.Collect(maps.Values(blocked))))
 	if err != nil {
-		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+		return nil, err
 	}
-	for _, path := range differ {
-		if ours[path] {
-			missing = append(missing, path)
-		}
-	}
+	copied = append(copied, lists.Filter(differ, func(path string) bool { return ours[path] })...)
 	for path, way := range blocked {
 		if !ours[way] {
 			continue
 		}
 		if err := to.RemoveAll(way); err != nil {
-			return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
+			return nil, err
 		}
-		missing = append(missing, path)
+		copied = append(copied, path)
 	}
-	slices.Sort(missing)
-	for _, path := range missing {
+	slices.Sort(copied)
+	for _, path := range copied {
 		if err := copyFile(from, to, path); err != nil {
-			return nil, fmt.Errorf("set up %s: copy %s: %w", s.Dir, path, err)
+			return nil, fmt.Errorf("copy %s: %w", path, err)
 		}
 	}
-	return missing, nil
+	return copied, nil
 }
 
-// source is the folder that files are copied from: the user's checkout, or an earlier copy of it.
-func (p *Pool) source() string { return cmp.Or(p.from, p.repo.Root) }
-
-// eachIncluded visits the files of the user's checkout that a build needs and git does not carry.
-func (p *Pool) eachIncluded(globs []string, visit func(from *os.Root, path string) error) error {
-	from, err := os.OpenRoot(p.source())
-	if err != nil {
-		return err
+// included lists the files of the user's checkout, or of an earlier copy of it, that a build needs and git does not
+// carry, sorted. The caller must close from, their folder.
+func (p *Pool) included() (from *os.Root, files []string, err error) {
+	if from, err = os.OpenRoot(cmp.Or(p.from, p.repo.Root)); err != nil {
+		return nil, nil, err
 	}
-	defer from.Close()
-	for _, g := range globs {
+	for _, g := range p.patterns() {
 		if !doublestar.ValidatePattern(g) {
-			return fmt.Errorf("%q is not a pattern for files", g)
-		}
-		err := doublestar.GlobWalk(from.FS(), g, func(path string, d fs.DirEntry) error {
+			err = fmt.Errorf("%q is not a pattern for files", g)
+		} else if err = doublestar.GlobWalk(from.FS(), g, func(path string, d fs.DirEntry) error {
 			if d.IsDir() && (path == journal.DirName || path == ".git") {
 				return doublestar.SkipDir
 			}
-			if !d.Type().IsRegular() || strings.HasPrefix(path, journal.DirName+"/") || strings.HasPrefix(path, ".git/") {
-				return nil
+			if d.Type().IsRegular() && !strings.HasPrefix(path, journal.DirName+"/") && !strings.HasPrefix(path, ".git/") {
+				files = append(files, path)
 			}
-			return visit(from, path)
-		})
+			return nil
+		}); err != nil {
+			err = fmt.Errorf("copy %s: %w", g, err)
+		}
 		if err != nil {
-			return fmt.Errorf("copy %s: %w", g, err)
+			return nil, nil, errors.Join(err, from.Close())
 		}
 	}
-	return nil
+	slices.Sort(files)
+	return from, slices.Compact(files), nil
 }
 
-// included are the patterns of the files that are copied.
-func (p *Pool) included() []string {
+// patterns returns the globs of the files that are copied.
+func (p *Pool) patterns() []string {
 	globs := slices.Clone(p.setup.Copy)
 	data, err := os.ReadFile(filepath.Join(p.repo.Root, ".worktreeinclude"))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -120,9 +121,10 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 	return path, journal.Sum(data), writeFile(path, data)
 }
 
-// verify compares the journal's merged batches with the run branch, and returns by batch why one is no longer valid.
+// verify compares the journal's merged batches with the run branch, and returns an event for each that is
+// no longer valid.
 // It rewrites a missing or edited receipt file from the journal, which is authoritative.
-func (w *work) verify(ctx context.Context, tip string) (map[string]string, error) {
+func (w *work) verify(ctx context.Context, tip string) (reopened []runner.Event, err error) {
 	trees := map[string]string{} // by commit of the run branch
 	if len(w.merged) > 0 && tip != "" {
 		out, err := w.Repo.Run(ctx, "log", "--format=%H %T", w.info.Base+".."+tip)
@@ -138,20 +140,22 @@ func (w *work) verify(ctx context.Context, tip string) (map[string]string, error
 			return nil, fmt.Errorf("verify the run branch %s: %w", w.info.Branch, err)
 		}
 	}
-	bad := map[string]string{}
-	for key, m := range w.merged {
-		switch {
-		case trees[m.commit] == "":
-			bad[key] = "its commit " + short(m.commit) + " is not on the run branch"
-		case trees[m.commit] != m.tree:
-			bad[key] = "its commit has another tree than the gates checked"
-		default:
+	for _, key := range slices.Sorted(maps.Keys(w.merged)) {
+		m, why := w.merged[key], ""
+		switch trees[m.commit] {
+		case "":
+			why = "its commit " + short(m.commit) + " is not on the run branch"
+		case m.tree:
 			if err := w.mendReceipt(key, m); err != nil {
 				return nil, err
 			}
+			continue
+		default:
+			why = "its commit has another tree than the gates checked"
 		}
+		reopened = append(reopened, runner.Event{Kind: runner.Reopened, Batch: key, Base: tip, Reason: why})
 	}
-	return bad, nil
+	return reopened, nil
 }
 
 // mendReceipt writes a receipt again that is not the one the journal knows.

@@ -78,7 +78,7 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 			return e, err
 		}
 	}
-	e.Usage = w.spentOn(v)
+	e.Usage = w.spentOn(v.Passes...)
 	if e.Review, err = w.reviewInfo(v, filepath.Join(in.Subject.LogDir, "review.json")); err != nil {
 		return e, err
 	}
@@ -202,7 +202,7 @@ func firstWords(note string) string {
 }
 
 // spentOn adds up the usage of a review's reviewers; nil if none was asked. One unknown price makes the sum unknown.
-func (w *work) spentOn(v review.Review) *agents.Usage {
+func (w *work) spentOn(passes ...review.Pass) *agents.Usage {
 	var u agents.Usage
 	asked, known, sum := false, true, 0.0
 	add := func(to **int64, n *int) {
@@ -215,7 +215,7 @@ func (w *work) spentOn(v review.Review) *agents.Usage {
 		}
 		*to = &total
 	}
-	for _, p := range v.Passes {
+	for _, p := range passes {
 		for _, c := range p.Calls {
 			asked = true
 			add(&u.InputTokens, c.PromptTokens)

@@ -83,13 +83,13 @@ func TestReviewVerdictDecidesOutcome(t *testing.T) {
 func TestReviewCost(t *testing.T) {
 	b := newBench(t)
 	v := passes(review.OK, nil, false)
-	if u := b.spentOn(v); u != nil {
+	if u := b.spentOn(v.Passes...); u != nil {
 		t.Errorf("no reviewer was called, and it cost %+v", u)
 	}
 	n := 100
 	v.Passes[2].Calls = []review.Call{{Reviewer: "a", PromptTokens: &n, CompletionTokens: &n}}
 	v.Passes[5].Calls = []review.Call{{Reviewer: "b", PromptTokens: &n}}
-	if u := b.spentOn(v); u == nil || u.CostUSD != nil || *u.InputTokens != 200 || *u.OutputTokens != 100 {
+	if u := b.spentOn(v.Passes...); u == nil || u.CostUSD != nil || *u.InputTokens != 200 || *u.OutputTokens != 100 {
 		t.Errorf("%+v", u)
 	}
 }

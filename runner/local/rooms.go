@@ -104,24 +104,32 @@ func (r *Rooms) Close(ctx context.Context) error {
 }
 
 // seed copies the files that workspaces get in addition to those of git, so that rooms get their current content.
-func (r *Rooms) seed() error {
-	globs := r.pool.included()
-	if len(globs) == 0 {
-		return nil
+func (r *Rooms) seed() (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("keep the files that rooms get: %w", err)
+		}
+	}()
+	from, files, err := r.pool.included()
+	if err != nil {
+		return err
 	}
-	to := filepath.Join(r.Dir, "copied")
-	err := os.MkdirAll(to, 0o700)
-	if err == nil {
-		var root *os.Root
-		if root, err = os.OpenRoot(to); err == nil {
-			defer root.Close()
-			err = r.pool.eachIncluded(globs, func(from *os.Root, path string) error { return copyFile(from, root, path) })
+	defer from.Close()
+	at := filepath.Join(r.Dir, "copied")
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		return err
+	}
+	to, err := os.OpenRoot(at)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	for _, path := range files {
+		if err := copyFile(from, to, path); err != nil {
+			return err
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("keep the files that rooms get: %w", err)
-	}
-	r.pool.from = to
+	r.pool.from = at
 	return nil
 }
 

@@ -124,12 +124,12 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	bad, err := s.work.verify(ctx, tip)
+	reopened, err := s.work.verify(ctx, tip)
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range slices.Sorted(maps.Keys(bad)) {
-		if _, err := s.record(runner.Event{Kind: runner.Reopened, Batch: k, Base: tip, Reason: bad[k]}); err != nil {
+	for _, e := range reopened {
+		if _, err := s.record(e); err != nil {
 			return nil, err
 		}
 	}

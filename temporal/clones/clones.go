@@ -12,7 +12,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -128,12 +127,9 @@ func (f *Folder) Fill(ctx context.Context, c Clone, url string, env []string) (*
 	return git.Open(ctx, c.Dir, env)
 }
 
-// Sweep kills the processes that run in a clone, and returns their number.
-func (c Clone) Sweep() int { return proc.Sweep(c.Mark) }
-
 // End kills the remaining processes of a clone and marks it as unused.
 func (f *Folder) End(c Clone) error {
-	c.Sweep()
+	proc.Sweep(c.Mark)
 	return f.write(nameOf(c.Run), note{Run: c.Run, Used: f.Now()})
 }
 
@@ -219,7 +215,8 @@ func (f *Folder) noteOf(name string) string { return filepath.Join(f.Dir, name+"
 
 // read returns the note of a clone; without a note, it returns the modification time of the clone.
 func (f *Folder) read(name string) (note, error) {
-	data, err := os.ReadFile(f.noteOf(name))
+	var n note
+	err := atomicfile.ReadJSON(f.noteOf(name), &n)
 	if errors.Is(err, fs.ErrNotExist) {
 		info, err := os.Stat(filepath.Join(f.Dir, name))
 		if err != nil {
@@ -227,20 +224,12 @@ func (f *Folder) read(name string) (note, error) {
 		}
 		return note{Run: "unknown", Used: info.ModTime()}, nil
 	}
-	var n note
-	if err == nil {
-		err = json.Unmarshal(data, &n)
-	}
 	if err != nil {
-		return note{}, fmt.Errorf("read the note of a clone: %s: %w; remove the note and the clone", f.noteOf(name), err)
+		return note{}, fmt.Errorf("the note of a clone: %w; remove the note and the clone", err)
 	}
 	return n, nil
 }
 
 func (f *Folder) write(name string, n note) error {
-	data, err := json.Marshal(n)
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(f.noteOf(name), append(data, '\n'), 0o600)
+	return atomicfile.WriteJSON(f.noteOf(name), n, 0o600)
 }

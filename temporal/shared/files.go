@@ -116,17 +116,14 @@ func (d *SharedRepo) unpackDir(objects *git.Objects, tree, dir string) error {
 		if got[0].Data == nil && got[0].Size > 0 {
 			continue // too large to be read whole: it stays in git
 		}
-		if err := writeFile(filepath.Join(d.Layout.Root, filepath.FromSlash(name)), got[0].Data); err != nil {
+		to := filepath.Join(d.Layout.Root, filepath.FromSlash(name))
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+		if err == nil {
+			err = atomicfile.WriteLoose(to, got[0].Data, 0o644)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// writeFile replaces path in one step and creates its folder. It does not wait for the disk.
-func writeFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return atomicfile.WriteLoose(path, data, 0o644)
 }

@@ -81,7 +81,8 @@ func TestSecondResultIsRefused(t *testing.T) {
 	}
 	first, second := commit(one, "first"), commit(two, "second")
 	log := filepath.Join(one.Layout.Attempt("r", "1", 1), "agent.log")
-	must(t, writeFile(log, []byte("what it said\n")))
+	must(t, os.MkdirAll(filepath.Dir(log), 0o755))
+	must(t, os.WriteFile(log, []byte("what it said\n"), 0o644))
 	keep := func(d *SharedRepo, to string, files ...string) error {
 		e := runner.Event{Outcome: runner.OutcomeOK, Base: base, Commit: to, Tree: tree}
 		return d.keep(ctx, 7, Done{Command: "1/r1-c0/merge", Event: e}, files,
@@ -111,7 +112,8 @@ func TestOnlyLogsAndReportsAreUnpacked(t *testing.T) {
 	ctx := t.Context()
 	must(t, one.Offer(ctx, base, nil))
 	for _, name := range []string{"config.toml", "logs/other/x", "reports/r/receipts/1.json"} {
-		must(t, writeFile(filepath.Join(one.Layout.Root, name), []byte("x")))
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(one.Layout.Root, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(one.Layout.Root, name), []byte("x"), 0o644))
 	}
 	must(t, one.keep(ctx, 1, Done{Command: "c", Event: runner.Event{Outcome: runner.OutcomeOK}},
 		[]string{"config.toml", "logs/other/x", "reports/r/receipts/1.json"}, nil))

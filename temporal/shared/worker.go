@@ -2,7 +2,6 @@ package shared
 
 import (
 	"context"
-	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -254,14 +253,8 @@ func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Ev
 			return "", nil, err
 		}
 	}
-	bad, err := w.Verify(ctx, tip)
-	if err != nil {
-		return "", nil, err
-	}
-	for _, key := range slices.Sorted(maps.Keys(bad)) {
-		reopened = append(reopened, runner.Event{Kind: runner.Reopened, Batch: key, Base: tip, Reason: bad[key]})
-	}
-	return tip, reopened, nil
+	reopened, err = w.Verify(ctx, tip)
+	return tip, reopened, err
 }
 
 // Journal stores the known events of the run in the shared repository.
