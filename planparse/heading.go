@@ -289,23 +289,12 @@ func numberedUnit(s []byte) unit {
 
 // plain strips bold markers and comments from inline text; code spans do not change.
 func plain(text []byte) string {
-	text = bytes.TrimSpace(text)
-	if bytes.IndexByte(text, '*') < 0 && bytes.IndexByte(text, '<') < 0 {
-		return strings.ToValidUTF8(string(text), "\uFFFD")
+	out := strings.ReplaceAll(string(text), "**", "")
+	for before, rest, found := strings.Cut(out, "<!--"); found; before, rest, found = strings.Cut(out, "<!--") {
+		_, after, _ := strings.Cut(rest, "-->")
+		out = before + after
 	}
-	out := make([]byte, 0, len(text))
-	for len(text) > 0 {
-		switch {
-		case bytes.HasPrefix(text, []byte("**")):
-			text = text[2:]
-		case bytes.HasPrefix(text, []byte("<!--")):
-			_, text, _ = bytes.Cut(text, []byte("-->"))
-		default:
-			out = append(out, text[0])
-			text = text[1:]
-		}
-	}
-	return strings.ToValidUTF8(string(bytes.TrimSpace(out)), "\uFFFD")
+	return strings.ToValidUTF8(strings.TrimSpace(out), "\uFFFD")
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

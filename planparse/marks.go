@@ -62,16 +62,10 @@ type outline struct {
 
 func lineOffsets(src []byte) []int {
 	lines := make([]int, 1, 16+len(src)/32)
-	for i := 0; ; {
-		n := bytes.IndexByte(src[i:], '\n')
-		if n < 0 {
-			return lines
-		}
-		i += n + 1
-		if i < len(src) {
-			lines = append(lines, i)
-		}
+	for line := range bytes.Lines(src) {
+		lines = append(lines, lines[len(lines)-1]+len(line))
 	}
+	return lines[:max(1, len(lines)-1)] // nothing begins at the end
 }
 
 // lineOf returns the 1-based line that holds the offset.
