@@ -148,21 +148,8 @@ func undecorate(text []byte) []byte {
 	} else if tag, rest, ok := bytes.Cut(text, []byte("] ")); ok && text[0] == '[' && len(tag) <= 16 {
 		text = rest
 	}
-	for len(text) > 0 {
-		if c := text[0]; c < utf8.RuneSelf {
-			if isLetter(c) || isDigit(c) || c == '`' || c == '<' {
-				return text
-			}
-			text = text[1:]
-			continue
-		}
-		r, size := utf8.DecodeRune(text)
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return text
-		}
-		text = text[size:]
-	}
-	return text
+	return bytes.TrimLeftFunc(text,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '`' && r != '<' })
 }
 
 // scanID returns the length of the id at the start of s, or 0. Real plans use 1, 1.1, 17.5, 4b, 0A, A1, B, D1.1,
