@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Cover says what reads a range of lines of a plan.
@@ -125,7 +123,7 @@ func (p *Plan) Cover(src []byte) Coverage {
 			}
 			r.kind, r.why = CoverNobody, "outside of every batch"
 			if heading != "" {
-				r.why = fmt.Sprintf("below %q, outside of every batch", phrase.Cut(heading, 60))
+				r.why = fmt.Sprintf("below %q, outside of every batch", cutText(heading, 60))
 			}
 		} else {
 			heading = ""
@@ -142,10 +140,17 @@ func (p *Plan) Cover(src []byte) Coverage {
 			continue
 		}
 		c.Ranges = append(c.Ranges,
-			Cover{First: n, Last: n, Kind: r.kind, Batches: r.batches, Why: r.why, Text: phrase.Cut(text, 80), Lines: 1})
+			Cover{First: n, Last: n, Kind: r.kind, Batches: r.batches, Why: r.why, Text: cutText(text, 80), Lines: 1})
 	}
 	c.Ranges = filled(c.Ranges)
 	return c
+}
+
+func cutText(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
 }
 
 // Share returns n as a percentage of the lines.
