@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // blocksReader collects the literal blocks, which the embedded agent executes literally.
@@ -89,35 +91,23 @@ func isOutput(lang string) bool {
 	return slices.Contains([]string{"", "text", "txt", "plain", "plaintext", "console", "output", "log", "mermaid"}, lang)
 }
 
+// infoWord matches a word of an info string, or an attribute with its value.
+var infoWord = lazyre.New(`([^\s{},=]*)(?:(=)(?:"([^"]*)"?|'([^']*)'?|([^\s}]*)))?`)
+
 // infoString splits "go file=cmd/main.go" into the language and the attributes. Values may be quoted.
 func infoString(info []byte) (lang string, attrs map[string]string) {
-	s := strings.TrimSpace(string(info))
-	for first := true; s != ""; first = false {
-		s = strings.TrimLeft(s, " \t{},")
-		end := strings.IndexAny(s, " \t{},=")
-		if end < 0 {
-			end = len(s)
-		}
-		word := s[:end]
-		if end < len(s) && s[end] == '=' {
-			value := s[end+1:]
-			var rest string
-			if value != "" && (value[0] == '"' || value[0] == '\'') {
-				value, rest, _ = strings.Cut(value[1:], value[:1])
-			} else if i := strings.IndexAny(value, " \t}"); i >= 0 {
-				value, rest = value[:i], value[i:]
-			}
-			if attrs == nil {
-				attrs = map[string]string{}
-			}
-			attrs[strings.ToLower(word)] = value
-			s = rest
+	attrs = map[string]string{}
+	first := true
+	for _, m := range infoWord.FindAllStringSubmatch(string(info), -1) {
+		switch word := strings.ToLower(m[1]); {
+		case m[0] == "":
 			continue
+		case m[2] != "":
+			attrs[word] = m[3] + m[4] + m[5]
+		case first:
+			lang = word
 		}
-		if first {
-			lang = strings.ToLower(word)
-		}
-		s = s[end:]
+		first = false
 	}
 	return lang, attrs
 }

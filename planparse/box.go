@@ -170,35 +170,13 @@ func numberLabel(text []byte) label {
 	return l
 }
 
+// tags matches the separators and tags between the id of a box and its title.
+var tags = lazyre.New("^(?:[ \t*:.—–：-]|(\\[P\\]|\\(P\\)|`\\[P\\]`|\\\\\\[P\\\\\\])|\\[US[^\\]]*\\])*")
+
 // titleTags strips the tags between id and title and reports whether one marks parallel work.
 func titleTags(rest []byte) (title string, parallel bool) {
-	rest = trimSeparator(rest)
-	for {
-		var end int
-		switch {
-		case bytes.HasPrefix(rest, []byte("[P]")), bytes.HasPrefix(rest, []byte("(P)")):
-			parallel, end = true, 3
-		case bytes.HasPrefix(rest, []byte("`[P]`")), bytes.HasPrefix(rest, []byte("\\[P\\]")):
-			parallel, end = true, 5
-		case bytes.HasPrefix(rest, []byte("[US")) && bytes.IndexByte(rest, ']') > 0:
-			end = bytes.IndexByte(rest, ']') + 1
-		default:
-			return plain(rest), parallel
-		}
-		rest = trimSeparator(rest[end:])
-	}
-}
-
-// trimSeparator removes the separator between an id or a tag and the title.
-func trimSeparator(s []byte) []byte {
-	for {
-		s = bytes.TrimLeft(s, " \t*:.-")
-		if r, size := utf8.DecodeRune(s); r == '—' || r == '–' || r == '：' {
-			s = s[size:]
-			continue
-		}
-		return s
-	}
+	m := tags.FindSubmatch(rest)
+	return plain(rest[len(m[0]):]), m[1] != nil
 }
 
 // isMarker reports whether the text starts with "**Step 1", the step marker of run-plan and superpowers. A

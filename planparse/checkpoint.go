@@ -38,21 +38,14 @@ func (b *builder) checkpoints() {
 	}
 }
 
+// forTools matches the elements for the tool for which the plan was made.
+var forTools = lazyre.New(`(?s)<resume-signal>.*?</resume-signal>|<files>.*?</files>`)
+
 var anyTag = lazyre.New(`</?([a-z][a-z-]*)((?: [a-z-]+="[^"]*")*)\s*/?>`)
 
 // checkpointText returns the text of a checkpoint without markup.
 func (b *builder) checkpointText(t tag) string {
-	text := string(b.between(t.first, t.last))
-	for _, name := range []string{"resume-signal", "files"} { // for the tool for which the plan was made
-		for {
-			before, rest, ok := strings.Cut(text, "<"+name+">")
-			_, after, closed := strings.Cut(rest, "</"+name+">")
-			if !ok || !closed {
-				break
-			}
-			text = before + after
-		}
-	}
+	text := forTools.ReplaceAllString(string(b.between(t.first, t.last)), "")
 	text = anyTag.ReplaceAllStringFunc(text, func(s string) string {
 		m := anyTag.FindStringSubmatch(s)
 		switch {

@@ -253,7 +253,7 @@ func mended(a, b string) bool {
 		}
 		shorter := min(len(x[i]), len(y[i]))
 		slips++
-		if shorter < 3 || !isLetter(x[i][0]) || !isLetter(y[i][0]) || distance(x[i], y[i], 1+shorter/6) > 1+shorter/6 {
+		if shorter < 3 || !isLetter(x[i][0]) || !isLetter(y[i][0]) || distance(x[i], y[i]) > 1+shorter/6 {
 			return false
 		}
 	}
@@ -292,11 +292,8 @@ func code(text string) []string {
 	for line := range strings.Lines(text) {
 		trimmed := bytes.TrimSpace([]byte(line))
 		level, info, ok := fenceLine(trimmed)
-		switch {
-		case ok && (len(stack) == 0 || len(info) > 0):
-			stack = append(stack, level)
-		case ok:
-			stack = pop(stack, level)
+		if ok {
+			stack = nest(stack, level, info)
 		}
 		if len(stack) > 0 || ok {
 			out = append(out, string(trimmed))

@@ -3,6 +3,7 @@ package planparse
 import (
 	"bytes"
 	"cmp"
+	"slices"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -46,11 +47,14 @@ func fenceLine(line []byte) (level fenceLevel, info []byte, ok bool) {
 	return fenceLevel{line[0], n}, info, true
 }
 
-// pop removes from the stack what a bare fence line closes. A fence of equal length has priority: four backticks
-// close with four, despite anything in between.
-func pop(stack []fenceLevel, level fenceLevel) []fenceLevel {
-	for i := len(stack) - 1; i >= 0; i-- {
-		if stack[i] == level {
+// nest adds a fence line to the stack of open fences. A line without an info string closes one. A fence of equal length
+// has priority: four backticks close with four, despite anything in between.
+func nest(stack []fenceLevel, level fenceLevel, info []byte) []fenceLevel {
+	if len(stack) == 0 || len(info) > 0 {
+		return append(stack, level)
+	}
+	for i, l := range slices.Backward(stack) {
+		if l == level {
 			return stack[:i]
 		}
 	}
@@ -116,11 +120,8 @@ func (f *fence) ends(line []byte, width, offset int) bool {
 	if f.strict {
 		return commonMark
 	}
-	switch {
-	case len(info) > 0:
-		f.stack = append(f.stack, level)
-	case len(f.stack) > 1 || commonMark:
-		f.stack = pop(f.stack, level)
+	if len(info) > 0 || len(f.stack) > 1 || commonMark {
+		f.stack = nest(f.stack, level, info)
 	}
 	if commonMark && len(f.stack) > 0 && f.early == 0 {
 		f.early = offset

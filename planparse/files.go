@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/lazyre"
 )
@@ -206,40 +205,20 @@ func (r *filesReader) read(m *mark, label string, rest []byte) (create string) {
 	return ""
 }
 
+// labelled matches "Label:" at the start of a line.
+var labelled = lazyre.New(`^[*_ ]*([A-Za-z/ \x{80}-\x{FF19}\x{FF1B}-\x{10FFFF}]{1,24})[*_ \t]*[:：][*_ \t]*`)
+
 // cutLabel removes "Label:" from a line: "Create:", "**Files:**", "- **Modify**:", "*Test:*".
 func cutLabel(text []byte) (label string, rest []byte, ok bool) {
-	if text = bytes.TrimLeft(text, " "); len(text) > 0 && text[0] == '_' { // Kiro: "_Files: src/a.ts_"
-		if colon := bytes.IndexByte(text, ':'); colon > 0 && bytes.IndexByte(text[1:colon], '_') < 0 {
-			text = bytes.TrimSuffix(bytes.TrimRight(text, " "), []byte("_"))
-		}
-	}
-	text = bytes.TrimLeft(text, "*_ ")
-	n, foreign := 0, false
-	for n < len(text) && n < 24 &&
-		(isLetter(text[n]) || text[n] == '/' || text[n] == ' ' ||
-			(text[n] >= utf8.RuneSelf && !bytes.HasPrefix(text[n:], []byte("：")))) {
-		foreign = foreign || text[n] >= utf8.RuneSelf
-		n++
-	}
-	if n == 0 {
+	m := labelled.FindSubmatch(text)
+	if m == nil {
 		return "", nil, false
 	}
-	after, ok := cutColon(text[n:])
-	if !ok {
-		return "", nil, false
+	rest = text[len(m[0]):]
+	if start := bytes.TrimLeft(m[0], " "); start[0] == '_' && bytes.Count(start, []byte("_")) == 1 {
+		rest = bytes.TrimSuffix(bytes.TrimRight(rest, " "), []byte("_")) // Kiro: "_Files: src/a.ts_"
 	}
-	after = bytes.TrimLeft(after, "*_ \t")
-	if foreign {
-		return strings.ToLower(string(bytes.TrimSpace(text[:n]))), after, true
-	}
-	var lower [24]byte // labels are read on most lines of a plan
-	for i := range n {
-		lower[i] = text[i]
-		if c := text[i]; c >= 'A' && c <= 'Z' {
-			lower[i] |= 0x20
-		}
-	}
-	return string(bytes.TrimSpace(lower[:n])), after, true
+	return strings.ToLower(string(bytes.TrimSpace(m[1]))), rest, true
 }
 
 // soleWord reports whether the text is a single path-like word, as in "Create: src/a.go".

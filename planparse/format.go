@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -110,18 +111,13 @@ func belongs(sub, major string) bool {
 	return major != "" && len(sub) > len(major) && sub[:len(major)] == major && sub[len(major)] == '.'
 }
 
+// atoi returns the number that s is, or -1.
 func atoi(s string) int {
-	n := 0
-	if s == "" {
+	n, err := strconv.ParseUint(s, 10, 24)
+	if err != nil {
 		return -1
 	}
-	for _, c := range []byte(s) {
-		if !isDigit(c) || n > 1e6 {
-			return -1
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n
+	return int(n)
 }
 
 // build detects the format by its units, in the order of their reliability, and reads the plan by the rules of the

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/yamldoc"
 )
 
@@ -16,7 +17,7 @@ import (
 // "tdd" has a <feature> instead.
 func (b *builder) buildGSD() bool {
 	tags := b.unitTags("task")
-	if len(tags) == 0 && b.isGSD() {
+	if _, _, isGSD := b.phaseAndPlan(); len(tags) == 0 && isGSD {
 		tags = slices.DeleteFunc(b.unitTags("feature"), func(t tag) bool { return b.element(t, "name") == "" })
 	}
 	if len(tags) == 0 {
@@ -86,29 +87,18 @@ func (t tag) attr(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// isGSD reports whether the front matter belongs to a GSD plan.
-func (b *builder) isGSD() bool {
-	phase, plan := b.phaseAndPlan()
-	return phase != "" && plan != ""
-}
-
-func (b *builder) phaseAndPlan() (phase, plan string) {
-	b.front.each(func(_ int, key, value string) {
-		switch key {
-		case "phase":
-			phase = value
-		case "plan":
-			plan = value
-		}
-	})
-	return phase, plan
+// phaseAndPlan returns what the front matter of a GSD plan says, and whether it belongs to one.
+func (b *builder) phaseAndPlan() (phase, plan string, isGSD bool) {
+	phase, _ = b.front.value("phase")
+	plan, _ = b.front.value("plan")
+	return phase, plan, phase != "" && plan != ""
 }
 
 // gsdTitle names a plan without a title of its own by its phase and number. A heading below a tag, such as that of the
 // summary to write, is no title.
 func (b *builder) gsdTitle() {
-	phase, plan := b.phaseAndPlan()
-	if phase == "" || plan == "" {
+	phase, plan, isGSD := b.phaseAndPlan()
+	if !isGSD {
 		return
 	}
 	for n := b.lineOf(min(b.front.end, len(b.src)-1)); b.title != nil; n++ {
@@ -143,12 +133,7 @@ func (b *builder) scanTags(name string, fences bool) (tags []tag, ok bool) {
 			continue
 		}
 		if level, info, isFence := fenceLine(line); isFence && fences {
-			switch {
-			case len(info) > 0 || len(stack) == 0:
-				stack = append(stack, level)
-			default:
-				stack = pop(stack, level)
-			}
+			stack = nest(stack, level, info)
 			continue
 		}
 		if len(stack) > 0 {
@@ -218,24 +203,15 @@ func (b *builder) gsdCommands(t tag, batch *Batch) {
 		}
 		return
 	}
-	rest := string(b.between(t.first, t.last))
-	line := t.first
-	for {
-		before, after, ok := strings.Cut(rest, "<automated>")
-		if !ok {
-			return
-		}
-		line += strings.Count(before, "\n")
-		run, tail, ok := strings.Cut(after, "</automated>")
-		if !ok {
-			return
-		}
+	text := string(b.between(t.first, t.last))
+	for _, at := range automated.FindAllStringSubmatchIndex(text, -1) {
+		run := html.UnescapeString(strings.TrimSpace(text[at[2]:at[3]]))
 		batch.Commands = append(batch.Commands,
-			Command{Run: html.UnescapeString(strings.TrimSpace(run)), Expected: "PASS", Said: "PASS", Line: line})
-		line += strings.Count(run, "\n")
-		rest = tail
+			Command{Run: run, Expected: "PASS", Said: "PASS", Line: t.first + strings.Count(text[:at[0]], "\n")})
 	}
 }
+
+var automated = lazyre.New(`(?s)<automated>(.*?)</automated>`)
 
 // bareCommand returns a line that is a command of a well-known tool without any prose.
 func bareCommand(line string) string {
@@ -252,16 +228,11 @@ func bareCommand(line string) string {
 
 // wave makes a group of the wave or phase that the front matter names.
 func (b *builder) wave() string {
-	group := Group{StartLine: 1}
-	b.front.each(func(line int, key, value string) {
-		if key == "wave" && value != "" {
-			group = Group{Kind: "wave", Number: value, StartLine: line}
-		}
-	})
-	if group.Kind != "" {
-		b.plan.Groups = append(b.plan.Groups, group)
+	wave, line := b.front.value("wave")
+	if wave != "" {
+		b.plan.Groups = append(b.plan.Groups, Group{Kind: "wave", Number: wave, StartLine: line})
 	}
-	return group.Number
+	return wave
 }
 
 // ownByLines assigns each mark to the batch (and its only task) that contains its line.

@@ -52,6 +52,16 @@ func (m frontMatter) each(f func(line int, key, value string)) {
 	}
 }
 
+// value returns the last value of a key that is not empty, with its line.
+func (m frontMatter) value(key string) (value string, line int) {
+	m.each(func(n int, k, v string) {
+		if k == key && v != "" {
+			value, line = v, n
+		}
+	})
+	return value, line
+}
+
 // yamlScalar removes quotes and a trailing comment from a value.
 func yamlScalar(value string) string {
 	value = strings.TrimSpace(value)

@@ -148,21 +148,8 @@ func undecorate(text []byte) []byte {
 	} else if tag, rest, ok := bytes.Cut(text, []byte("] ")); ok && text[0] == '[' && len(tag) <= 16 {
 		text = rest
 	}
-	for len(text) > 0 {
-		if c := text[0]; c < utf8.RuneSelf {
-			if isLetter(c) || isDigit(c) || c == '`' || c == '<' {
-				return text
-			}
-			text = text[1:]
-			continue
-		}
-		r, size := utf8.DecodeRune(text)
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return text
-		}
-		text = text[size:]
-	}
-	return text
+	return bytes.TrimLeftFunc(text,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '`' && r != '<' })
 }
 
 // scanID returns the length of the id at the start of s, or 0. Real plans use 1, 1.1, 17.5, 4b, 0A, A1, B, D1.1,
@@ -289,23 +276,12 @@ func numberedUnit(s []byte) unit {
 
 // plain strips bold markers and comments from inline text; code spans do not change.
 func plain(text []byte) string {
-	text = bytes.TrimSpace(text)
-	if bytes.IndexByte(text, '*') < 0 && bytes.IndexByte(text, '<') < 0 {
-		return strings.ToValidUTF8(string(text), "\uFFFD")
+	out := strings.ReplaceAll(string(text), "**", "")
+	for before, rest, found := strings.Cut(out, "<!--"); found; before, rest, found = strings.Cut(out, "<!--") {
+		_, after, _ := strings.Cut(rest, "-->")
+		out = before + after
 	}
-	out := make([]byte, 0, len(text))
-	for len(text) > 0 {
-		switch {
-		case bytes.HasPrefix(text, []byte("**")):
-			text = text[2:]
-		case bytes.HasPrefix(text, []byte("<!--")):
-			_, text, _ = bytes.Cut(text, []byte("-->"))
-		default:
-			out = append(out, text[0])
-			text = text[1:]
-		}
-	}
-	return strings.ToValidUTF8(string(bytes.TrimSpace(out)), "\uFFFD")
+	return strings.ToValidUTF8(strings.TrimSpace(out), "\uFFFD")
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

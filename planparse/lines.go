@@ -17,35 +17,26 @@ type Line struct {
 // EachLine calls f with the lines of a batch, without the lines that open and close fences. The lines of a nested fence
 // are text of the outer one, as in the parser.
 func EachLine(b *Batch, f func(Line)) {
-	type fence struct {
-		fenceLevel
-		lang string
-	}
-	var open []fence
+	var open []fenceLevel
+	lang := "" // of the outermost
 	number := b.StartLine
 	for text := range strings.Lines(b.Text) {
 		number++
 		text = strings.TrimRight(text, "\r\n")
 		trimmed := strings.TrimLeft(text, " \t")
 		if level, info, ok := fenceLine([]byte(trimmed)); ok {
-			switch {
-			case len(info) == 0 && len(open) > 0:
-				if last := open[len(open)-1]; last.char == level.char && level.length >= last.length {
-					open = open[:len(open)-1]
-					continue
-				}
-			default:
-				lang, _, _ := strings.Cut(string(info), " ")
-				if len(open) > 0 {
-					lang = open[0].lang
-				}
-				open = append(open, fence{level, strings.ToLower(lang)})
+			before := len(open)
+			if open = nest(open, level, info); before == 0 {
+				first, _, _ := strings.Cut(string(info), " ")
+				lang = strings.ToLower(first)
+			}
+			if len(open) != before {
 				continue
 			}
 		}
 		l := Line{Text: text, Number: number, Indent: len(text) - len(trimmed), Fenced: len(open) > 0}
 		if l.Fenced {
-			l.Lang = open[0].lang
+			l.Lang = lang
 		}
 		f(l)
 	}

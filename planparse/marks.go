@@ -7,6 +7,8 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // A mark is one element of the grammar of plans: a heading, a list item, a checkbox, a line of text or a fence, in
@@ -62,16 +64,10 @@ type outline struct {
 
 func lineOffsets(src []byte) []int {
 	lines := make([]int, 1, 16+len(src)/32)
-	for i := 0; ; {
-		n := bytes.IndexByte(src[i:], '\n')
-		if n < 0 {
-			return lines
-		}
-		i += n + 1
-		if i < len(src) {
-			lines = append(lines, i)
-		}
+	for line := range bytes.Lines(src) {
+		lines = append(lines, lines[len(lines)-1]+len(line))
 	}
+	return lines[:max(1, len(lines)-1)] // nothing begins at the end
 }
 
 // lineOf returns the 1-based line that holds the offset.
@@ -206,16 +202,15 @@ func (o *outline) textLine(start, stop int, item *mark) {
 			o.odd = append(o.odd, m.line)
 		}
 	case isDigit(text[0]): // "2. [ ] Title" right below text is text to CommonMark
-		rest := bytes.TrimLeft(text, "0123456789")
-		if len(rest) > 2 && (rest[0] == '.' || rest[0] == ')') && rest[1] == ' ' {
-			if rest = bytes.TrimLeft(rest[1:], " "); len(rest) > 0 && rest[0] == '[' {
-				o.entry(rest, m.line, item, '1')
-				return
-			}
+		if found := countedBox.FindSubmatch(text); found != nil {
+			o.entry(found[1], m.line, item, '1')
+			return
 		}
 	}
 	o.add(m)
 }
+
+var countedBox = lazyre.New(`^\d+[.)] +(\[.*)`)
 
 func (o *outline) item(n ast.Node, item *mark, bullet byte) {
 	first := n.FirstChild()

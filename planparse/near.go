@@ -3,11 +3,14 @@ package planparse
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hbollon/go-edlib"
 
 	"github.com/runplan/runplan/internal/lists"
 )
@@ -181,7 +184,7 @@ func nearWord(word string) string {
 		return ""
 	}
 	for _, w := range []string{"batch", "task", "phase", "chunk", "sprint", "milestone"} {
-		if d := distance(word, w, 2); d == 1 || d == 2 && w == "batch" && len(word) >= 4 && word[0] == 'b' {
+		if d := distance(word, w); d == 1 || d == 2 && w == "batch" && len(word) >= 4 && word[0] == 'b' {
 			return w
 		}
 	}
@@ -218,7 +221,7 @@ func nearKey(key string) string {
 		if key == k || len(k) < 6 || dependsKey(key) {
 			continue
 		}
-		if distance(key, k, 2) <= 2 || strings.ReplaceAll(key, "_", "") == strings.ReplaceAll(k, "_", "") {
+		if distance(key, k) <= 2 || strings.ReplaceAll(key, "_", "") == strings.ReplaceAll(k, "_", "") {
 			return k
 		}
 	}
@@ -253,31 +256,10 @@ func (f *filler) strayKey(m *mark) {
 	}
 }
 
-// distance is the number of letters to insert, drop, change or swap between two short strings, up to limit+1.
-func distance(a, b string, limit int) int {
-	x, y := []rune(a), []rune(b)
-	if max(len(x), len(y)) > 32 || max(len(x)-len(y), len(y)-len(x)) > limit {
-		return limit + 1
+// distance is the number of letters to insert, drop, change or swap between two words. Long words are never near.
+func distance(a, b string) int {
+	if max(len(a), len(b)) > 64 {
+		return math.MaxInt
 	}
-	rows := make([][]int, len(x)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(y)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		for j := 1; j <= len(y); j++ {
-			cost := 1
-			if x[i-1] == y[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return min(rows[len(x)][len(y)], limit+1)
+	return edlib.OSADamerauLevenshteinDistance(a, b)
 }

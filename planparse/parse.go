@@ -59,16 +59,8 @@ func readable(src []byte) error {
 // garbled reports whether more than one rune in twenty is invalid. A few stray bytes don't keep a plan
 // from being read.
 func garbled(src []byte) bool {
-	bad, all := 0, 0
-	for len(src) > 0 {
-		r, size := utf8.DecodeRune(src)
-		if r == utf8.RuneError && size == 1 {
-			bad++
-		}
-		all++
-		src = src[size:]
-	}
-	return bad*20 > all
+	bad := len(src) - len(bytes.ToValidUTF8(src, nil))
+	return bad*20 > utf8.RuneCount(src)
 }
 
 // builder takes a plan through the stages of Parse: read the marks, choose a format, assign the marks to tasks by its

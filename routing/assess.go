@@ -103,18 +103,9 @@ func (s *layout) undeclared() []planparse.Advice {
 	return out
 }
 
-// steps returns the simulated duration of the plan, by its own estimates or with an hour per batch.
-func (s *layout) steps(workers int) time.Duration {
-	took, needs := map[string]time.Duration{}, map[string][]string{}
-	known := !slices.ContainsFunc(s.run, func(i int) bool { return s.plan.Batches[i].EstimateMS <= 0 })
-	for _, i := range s.run {
-		key := s.plan.Batches[i].Key
-		took[key], needs[key] = time.Hour, s.keys(s.needs[i])
-		if known {
-			took[key] = time.Duration(s.plan.Batches[i].EstimateMS) * time.Millisecond
-		}
-	}
-	return Makespan(took, needs, workers)
+// stated is the duration of a batch that the plan states, or 0.
+func (s *layout) stated(i int) time.Duration {
+	return time.Duration(s.plan.Batches[i].EstimateMS) * time.Millisecond
 }
 
 // change is a possible change to one batch.
@@ -129,7 +120,7 @@ func (s *layout) parallel() []planparse.Advice {
 	if len(s.run) < 2 || len(s.run) > mostAssessed {
 		return nil
 	}
-	alone, now := s.steps(1), s.steps(assessWorkers)
+	alone, now, _ := s.simulate(assessWorkers, s.stated)
 	type gain struct {
 		change
 		then time.Duration
@@ -143,7 +134,8 @@ func (s *layout) parallel() []planparse.Advice {
 		if err != nil {
 			continue
 		}
-		if then := layoutOf(g, s.runs).steps(assessWorkers); float64(now-then) >= leastFaster*float64(now) {
+		_, then, _ := layoutOf(g, s.runs).simulate(assessWorkers, s.stated)
+		if float64(now-then) >= leastFaster*float64(now) {
 			gains = append(gains, gain{c, then})
 		}
 	}

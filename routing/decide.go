@@ -73,11 +73,11 @@ func (j *judge) facts() {
 
 // forecast returns the estimate of a run in team mode.
 func (j *judge) forecast() Estimate {
-	needs := map[string][]string{}
+	steps := slices.Clone(j.d.Steps)
 	for _, i := range j.s.run {
-		needs[j.s.plan.Batches[i].Key] = j.s.keys(j.s.needs[i])
+		steps[i].Needs = j.s.keys(j.s.needs[i])
 	}
-	return j.o.estimateOf(j.d.Steps, needs, max(1, min(j.could(), j.f.Width)))
+	return j.o.estimateOf(steps, max(1, min(j.could(), j.f.Width)))
 }
 
 // could returns the number of workers of a possible team. Unknown memory is ignored.

@@ -28,56 +28,61 @@ const leastSamples = 3
 // NoData is the source of an estimate without data.
 const NoData = "no data"
 
-// estimate sets the expected duration and cost of each batch and of the whole run (ROUTE-15).
-func (o Options) estimate(d *Decision) {
-	expect := o.remembered()
-	for i := range d.Steps {
-		s := &d.Steps[i]
-		s.Expected, s.Costs = 0, nil
-		if s.Skip == "" {
-			s.Expected, s.Costs = expect(*s)
+// expected sets the expected duration and cost of each batch that runs (ROUTE-15). It looks up equal batches once.
+func (o Options) expected(steps []Step) {
+	type kind struct {
+		class Class
+		tier  string
+		title string
+		said  time.Duration
+	}
+	known := map[kind]Step{}
+	for i := range steps {
+		s := &steps[i]
+		if s.Skip != "" {
+			continue
 		}
+		k := kind{s.Class, s.Tier, o.titles[s.Batch], o.said[s.Batch]}
+		if like, ok := known[k]; ok {
+			s.Expected, s.Costs = like.Expected, like.Costs
+			continue
+		}
+		s.Expected, s.Costs = o.expect(*s)
+		known[k] = *s
 	}
-	needs := map[string][]string{}
-	for _, s := range d.Steps {
-		needs[s.Batch] = s.Needs
-	}
-	d.Estimate = o.estimateOf(d.Steps, needs, d.Workers)
 }
 
-// estimateOf estimates steps with their needs on a number of workers. It does not count speculative starts as
-// faster, because their work may be discarded.
-func (o Options) estimateOf(steps []Step, needs map[string][]string, workers int) Estimate {
+// estimateOf estimates steps on a number of workers, from what is expected of each. It does not count speculative
+// starts as faster, because their work may be discarded.
+func (o Options) estimateOf(steps []Step, workers int) Estimate {
 	took, even := map[string]time.Duration{}, map[string]time.Duration{}
-	waits := map[string][]string{}
+	needs := map[string][]string{}
 	known, priced := true, true
 	var sum time.Duration
 	var cost float64
-	expect := o.remembered()
 	for _, s := range steps {
 		if s.Skip != "" {
 			continue
 		}
-		d, c := expect(s)
-		known, priced = known && d > 0, priced && c != nil
-		if c != nil {
-			cost += *c
+		known, priced = known && s.Expected > 0, priced && s.Costs != nil
+		if s.Costs != nil {
+			cost += *s.Costs
 		}
-		sum += d
-		took[s.Batch], even[s.Batch], waits[s.Batch] = d, time.Hour, needs[s.Batch]
+		sum += s.Expected
+		took[s.Batch], even[s.Batch], needs[s.Batch] = s.Expected, time.Hour, s.Needs
 	}
 	e := Estimate{Source: NoData}
 	if len(took) == 0 {
 		return e
 	}
 	if known {
-		wall := Makespan(took, waits, workers)
+		wall := Makespan(took, needs, workers)
 		e.Wall, e.WallSequential = &wall, &sum
 		e.Source = o.source()
 	} else {
 		sum, took = time.Duration(len(even))*time.Hour, even
 	}
-	e.SpeedUp = new(float64(sum) / float64(Makespan(took, waits, workers)))
+	e.SpeedUp = new(float64(sum) / float64(Makespan(took, needs, workers)))
 	if priced {
 		// The cost of the same batches on the same models does not depend on the number of workers.
 		sequential := cost
@@ -173,30 +178,6 @@ func (o Options) expect(s Step) (time.Duration, *float64) {
 	return took, cost
 }
 
-// remembered returns [Options.expect] with a cache by class, tier, title and stated duration.
-func (o Options) remembered() func(Step) (time.Duration, *float64) {
-	type kind struct {
-		class Class
-		tier  string
-		title string
-		said  time.Duration
-	}
-	type figures struct {
-		took time.Duration
-		cost *float64
-	}
-	known := map[kind]figures{}
-	return func(s Step) (time.Duration, *float64) {
-		k := kind{s.Class, s.Tier, o.titles[s.Batch], o.said[s.Batch]}
-		f, ok := known[k]
-		if !ok {
-			f.took, f.cost = o.expect(s)
-			known[k] = f
-		}
-		return f.took, f.cost
-	}
-}
-
 // counts reports whether a sample shows the duration of such a batch. A failed batch only shows the time until its
 // failure.
 func (x Sample) counts() bool { return x.Passed && x.Duration > 0 }
@@ -245,110 +226,55 @@ func median[T time.Duration | float64](list []T) T {
 // have ended and a worker is free. Among ready pieces, the one with the longest chain of dependent work starts first.
 // Dependencies without a duration count as done from the start.
 func Makespan(durations map[string]time.Duration, needs map[string][]string, workers int) time.Duration {
-	s := newSchedule(durations, needs)
-	workers = max(workers, 1)
-	type job struct {
-		ends time.Duration
-		at   int
+	open, feeds := map[string]int{}, map[string][]string{} // needs that have not ended; the pieces that wait for a piece
+	for key := range durations {
+		for _, need := range needs[key] {
+			if _, known := durations[need]; known && need != key {
+				open[key]++
+				feeds[need] = append(feeds[need], key)
+			}
+		}
 	}
+	chain := map[string]time.Duration{} // of a piece and its longest chain of dependents
+	var measure func(key string) time.Duration
+	measure = func(key string) time.Duration {
+		if _, seen := chain[key]; !seen {
+			chain[key] = 0
+			for _, next := range feeds[key] {
+				chain[key] = max(chain[key], measure(next))
+			}
+			chain[key] += max(durations[key], 0)
+		}
+		return chain[key]
+	}
+	for key := range durations {
+		measure(key)
+	}
+	waiting := slices.SortedFunc(maps.Keys(durations), func(a, b string) int {
+		return cmp.Or(cmp.Compare(chain[b], chain[a]), cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+	})
 	var now time.Duration
-	var busy []job
-	for done := 0; done < len(s.keys); {
-		for len(busy) < workers {
-			i := s.next(len(busy) == 0)
-			if i < 0 {
+	ends := map[string]time.Duration{} // of the pieces that run
+	for len(waiting)+len(ends) > 0 {
+		for len(waiting) > 0 && len(ends) < max(workers, 1) {
+			i := slices.IndexFunc(waiting, func(key string) bool { return open[key] <= 0 })
+			if i < 0 && len(ends) > 0 {
 				break
 			}
-			busy = append(busy, job{now + s.took[i], i})
+			i = max(i, 0) // circular needs, with which plans are rejected earlier, must not wait forever
+			ends[waiting[i]] = now + max(durations[waiting[i]], 0)
+			waiting = slices.Delete(waiting, i, i+1)
 		}
-		first := slices.MinFunc(busy, func(a, b job) int { return cmp.Compare(a.ends, b.ends) })
-		now = first.ends
-		busy = slices.DeleteFunc(busy, func(j job) bool {
-			if j.ends > now {
-				return false
+		now = slices.Min(slices.Collect(maps.Values(ends)))
+		for key, end := range ends {
+			if end > now {
+				continue
 			}
-			done++
-			s.end(j.at)
-			return true
-		})
+			delete(ends, key)
+			for _, next := range feeds[key] {
+				open[next]--
+			}
+		}
 	}
 	return now
-}
-
-// schedule is the state of the simulation in [Makespan].
-type schedule struct {
-	keys   []string
-	took   []time.Duration
-	open   []int           // number of needs that have not ended
-	behind []time.Duration // duration of a piece plus its longest chain of dependents
-	feeds  [][]int
-	begun  []bool
-}
-
-func newSchedule(durations map[string]time.Duration, needs map[string][]string) *schedule {
-	s := &schedule{keys: slices.SortedFunc(maps.Keys(durations),
-		func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })}
-	index := map[string]int{}
-	for i, key := range s.keys {
-		index[key] = i
-		s.took = append(s.took, max(durations[key], 0))
-	}
-	n := len(s.keys)
-	s.open, s.behind, s.feeds, s.begun = make([]int, n), make([]time.Duration, n), make([][]int, n), make([]bool, n)
-	for i, key := range s.keys {
-		for _, need := range needs[key] {
-			if j, ok := index[need]; ok && j != i {
-				s.open[i]++
-				s.feeds[j] = append(s.feeds[j], i)
-			}
-		}
-	}
-	seen := make([]bool, n)
-	for i := range s.keys {
-		s.measure(i, seen)
-	}
-	return s
-}
-
-// measure computes behind[i].
-func (s *schedule) measure(i int, seen []bool) time.Duration {
-	if !seen[i] {
-		seen[i] = true
-		for _, j := range s.feeds[i] {
-			s.behind[i] = max(s.behind[i], s.measure(j, seen))
-		}
-		s.behind[i] += s.took[i]
-	}
-	return s.behind[i]
-}
-
-// next begins a piece and returns it, or -1 if all the rest must wait. If no piece is running, it begins a waiting
-// one rather than wait forever. Only circular needs cause that, and plans with circular needs are rejected
-// earlier.
-func (s *schedule) next(idle bool) int {
-	best, stuck := -1, -1
-	for i := range s.keys {
-		switch {
-		case s.begun[i]:
-		case s.open[i] > 0:
-			if stuck < 0 {
-				stuck = i
-			}
-		case best < 0 || s.behind[i] > s.behind[best]:
-			best = i
-		}
-	}
-	if best < 0 && idle {
-		best = stuck
-	}
-	if best >= 0 {
-		s.begun[best] = true
-	}
-	return best
-}
-
-func (s *schedule) end(i int) {
-	for _, j := range s.feeds[i] {
-		s.open[j]--
-	}
 }

@@ -205,7 +205,7 @@ func TestEstimateSourcePriority(t *testing.T) {
 	}
 	o := Options{History: history, titles: map[string]string{"1": "Old", "2": "New", "3": "Other"},
 		said: map[string]time.Duration{"1": 5 * time.Second, "2": 7 * time.Second}}
-	expect := o.remembered()
+	expect := o.expect
 	for batch, want := range map[string]time.Duration{"1": time.Hour, "2": 7 * time.Second, "3": time.Minute} {
 		if got, _ := expect(Step{Batch: batch, Class: Wiring}); got != want {
 			t.Errorf("batch %s: %v, want %v", batch, got, want)
@@ -296,4 +296,10 @@ func TestTournamentTakes(t *testing.T) {
 			t.Errorf("%d candidates, %d at once: %v, want %v", c.candidates, c.atOnce, got, c.want)
 		}
 	}
+}
+
+// estimate sets what is expected of each step, and of all.
+func (o Options) estimate(d *Decision) {
+	o.expected(d.Steps)
+	d.Estimate = o.estimateOf(d.Steps, d.Workers)
 }

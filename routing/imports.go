@@ -286,24 +286,16 @@ func (r *reader) tested() {
 	}
 }
 
+var testName = lazyre.New(`^(?:(.+?)(?:[_.-]test|[._]spec|Tests?|Spec)|test[_-](.+))$`)
+
 // subjectOf returns the subject of a test, by the usual names of tests.
 func subjectOf(p string) (string, bool) {
-	base := path.Base(p)
-	if !codeFiles.Has(path.Ext(base)) {
+	ext := path.Ext(p)
+	m := testName.FindStringSubmatch(strings.TrimSuffix(path.Base(p), ext))
+	if m == nil || !codeFiles.Has(ext) {
 		return "", false
 	}
-	base = strings.TrimSuffix(base, path.Ext(base))
-	for _, end := range []string{"_test", "-test", ".test", ".spec", "_spec", "Tests", "Test", "Spec"} {
-		if s, ok := strings.CutSuffix(base, end); ok && s != "" {
-			return s, true
-		}
-	}
-	for _, lead := range []string{"test_", "test-"} {
-		if s, ok := strings.CutPrefix(base, lead); ok && s != "" {
-			return s, true
-		}
-	}
-	return "", false
+	return m[1] + m[2], true
 }
 
 // whole returns the word of a batch's title that shows that it connects or checks all parts; "" if there is none. The

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 )
@@ -90,35 +91,24 @@ func (r *reader) prose(text string, line int) {
 
 func (r *reader) code(text string, line int) { r.words(text, line, true) }
 
+var (
+	pathWord = lazyre.New(`[\w$[:^ascii:]./\\~@\[\]-]+`)
+	nameWord = lazyre.New(`[\w$[:^ascii:]]+`)
+)
+
 // words reads each word of a text. A word may be a path, and each of its parts an identifier.
 func (r *reader) words(text string, line int, code bool) {
 	before := ""
-	for i := 0; i < len(text); {
-		if !isPathByte(text[i]) {
-			i++
-			continue
-		}
-		start := i
-		for i < len(text) && isPathByte(text[i]) {
-			i++
-		}
-		word := text[start:i]
+	for _, at := range pathWord.FindAllStringIndex(text, -1) {
+		word := text[at[0]:at[1]]
 		imported := code && (before == "import" || before == "from") // in prose they are plain words
 		if strings.ContainsAny(word, `/.\-`) || imported {
 			r.path(word, imported, line)
 		}
-		for k := 0; k < len(word); {
-			if !isNameByte(word[k]) {
-				k++
-				continue
-			}
-			from := k
-			for k < len(word) && isNameByte(word[k]) {
-				k++
-			}
-			name := word[from:k]
-			called := start+k < len(text) && text[start+k] == '('
-			member := from > 0 && word[from-1] == '.'
+		for _, part := range nameWord.FindAllStringIndex(word, -1) {
+			name := word[part[0]:part[1]]
+			called := strings.HasPrefix(text[at[0]+part[1]:], "(")
+			member := strings.HasSuffix(word[:part[0]], ".")
 			if distinctive(name) {
 				r.stem(name, line)
 			}
@@ -128,14 +118,6 @@ func (r *reader) words(text string, line int, code bool) {
 		}
 		before = word
 	}
-}
-
-func isPathByte(c byte) bool {
-	return isNameByte(c) || c == '.' || c == '/' || c == '-' || c == '\\' || c == '~' || c == '@' || c == '[' || c == ']'
-}
-
-func isNameByte(c byte) bool {
-	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
 func (r *reader) name(name string, line int) {

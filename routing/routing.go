@@ -124,13 +124,10 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 			o.said[b.Key] = time.Duration(b.EstimateMS) * time.Millisecond
 		}
 	}
+	o.expected(d.Steps)
 	j := &judge{o: o, d: &d, s: s}
 	j.memory()
-	expect := o.remembered()
-	took := func(i int) time.Duration {
-		t, _ := expect(d.Steps[i])
-		return t
-	}
+	took := func(i int) time.Duration { return d.Steps[i].Expected }
 	if d.Score, err = s.scoreOf(o.Rules, j.could(), took); err != nil {
 		return Decision{}, err
 	}
@@ -150,7 +147,7 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 	}
 	j.workers()
 	j.steps()
-	o.estimate(&d)
+	d.Estimate = o.estimateOf(d.Steps, d.Workers)
 	j.advise()
 	return d, nil
 }

@@ -92,7 +92,14 @@ func (s *layout) overlaps() string {
 // Neighbors are the previous and the next batch in the plan.
 func (s *layout) scoreOf(rules Rules, workers int, took func(batch int) time.Duration) (Score, error) {
 	f := s.facts()
-	alone, together, equal := s.simulate(&f, workers, took)
+	f.W = min(workers, len(s.width))
+	alone, together, equal := s.simulate(f.W, took)
+	if f.W < 2 || alone <= 0 {
+		f.W = min(f.W, 1)
+	} else {
+		f.M = 1 - 1/float64(f.W)
+		f.S = max(0, 1-float64(together)/float64(alone))
+	}
 	out := Score{Facts: f, Source: DefaultScore, Terms: s.terms(f, alone, together, equal), Plus: []string{},
 		Minus: []string{}}
 	if rules.Score == "" {
@@ -141,11 +148,9 @@ func (s *layout) facts() ScoreFact {
 	return f
 }
 
-// simulate computes what the workers save, with the scheduler's own rule. If any duration is unknown, all batches
-// count as an hour, and equal is true.
-func (s *layout) simulate(f *ScoreFact, workers int, took func(batch int) time.Duration) (alone, together time.Duration,
-	equal bool) {
-	f.W = min(workers, len(s.width))
+// simulate computes how long one worker and several need, with the scheduler's own rule. If any duration is unknown,
+// all batches count as an hour, and equal is true.
+func (s *layout) simulate(workers int, took func(batch int) time.Duration) (alone, together time.Duration, equal bool) {
 	durations, needs := map[string]time.Duration{}, map[string][]string{}
 	for _, i := range s.run {
 		d := took(i)
@@ -158,14 +163,7 @@ func (s *layout) simulate(f *ScoreFact, workers int, took func(batch int) time.D
 		}
 		alone += durations[key]
 	}
-	if f.W < 2 || alone <= 0 {
-		f.W = min(f.W, 1)
-		return alone, alone, equal
-	}
-	together = Makespan(durations, needs, f.W)
-	f.M = 1 - 1/float64(f.W)
-	f.S = max(0, 1-float64(together)/float64(alone))
-	return alone, together, equal
+	return alone, Makespan(durations, needs, workers), equal
 }
 
 // reasons lists the arguments for and against concurrent work.

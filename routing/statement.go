@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -107,24 +108,15 @@ func label(plain string) (key, value string, ok bool) {
 // inlineIn finds "depends on T012, T013" and "(depends on Task 4)".
 func inlineIn(plain string, line int) []reference {
 	var out []reference
-	low := strings.ToLower(plain)
-	for from := 0; ; {
-		i := strings.Index(low[from:], "depends on ")
-		if i < 0 {
-			return out
-		}
-		i += from
-		from = i + len("depends on ")
-		strict := i > 0 && low[i-1] == '('
-		value := plain[from:]
-		if end := strings.IndexAny(value, ").;"); end >= 0 {
-			value = value[:end]
-		}
-		for _, id := range idsIn(value) {
-			out = append(out, reference{id: id, text: "the text says that it depends on " + id, line: line, strict: strict})
+	for _, m := range dependsOn.FindAllStringSubmatch(plain, -1) {
+		for _, id := range idsIn(m[2]) {
+			out = append(out, reference{id: id, text: "the text says that it depends on " + id, line: line, strict: m[1] != ""})
 		}
 	}
+	return out
 }
+
+var dependsOn = lazyre.New(`(?i)(\(?)depends on ([^).;]*)`)
 
 // idsIn finds the batches and tasks in a text: "T012", "Task 4", "Tasks 1, 2 and 3", "Phase 2".
 func idsIn(value string) []string {

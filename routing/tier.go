@@ -1,12 +1,14 @@
 package routing
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -20,41 +22,28 @@ const (
 
 const tierNames = "small, medium and large; haiku, sonnet and opus are older names of them"
 
+// tiers lists the tiers with their aliases, cheapest first.
+var tiers = [][2]string{{Small, "haiku"}, {Medium, "sonnet"}, {Large, "opus"}}
+
 // TierOf returns the tier with a name or an alias.
 func TierOf(name string) (string, bool) {
-	switch strings.ToLower(strings.TrimSpace(name)) {
-	case Small, "haiku":
-		return Small, true
-	case Medium, "sonnet":
-		return Medium, true
-	case Large, "opus":
-		return Large, true
-	}
-	return "", false
+	name = strings.ToLower(strings.TrimSpace(name))
+	t := lists.First(tiers, func(t [2]string) bool { return t[0] == name || t[1] == name })
+	return t[0], t[0] != ""
 }
 
 // Alias returns the short name of a tier: haiku for small. Any other name is returned unchanged.
 func Alias(tier string) string {
-	switch tier {
-	case Small:
-		return "haiku"
-	case Medium:
-		return "sonnet"
-	case Large:
-		return "opus"
-	}
-	return tier
+	return cmp.Or(lists.First(tiers, func(t [2]string) bool { return t[0] == tier })[1], tier)
 }
 
 // NextTier returns the tier above. There is none above the large one.
 func NextTier(tier string) (string, bool) {
-	switch tier {
-	case Small:
-		return Medium, true
-	case Medium:
-		return Large, true
+	i := slices.IndexFunc(tiers, func(t [2]string) bool { return t[0] == tier })
+	if i < 0 || i+1 == len(tiers) {
+		return "", false
 	}
-	return "", false
+	return tiers[i+1][0], true
 }
 
 // ParseOverrides parses the values of --model-override: "B3=large", or several separated by commas. The names are

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/planparse"
 )
@@ -108,12 +109,8 @@ func (v *vocabulary) file(p string, i int) {
 		put(v.tests, subject)
 	}
 	stem := strings.TrimSuffix(p, ext)
-	if up, ok := strings.CutSuffix(stem, "/index"); ok {
-		stem = up
-	} else if up, ok := strings.CutSuffix(stem, "/__init__"); ok {
-		stem = up
-	} else if up, ok := strings.CutSuffix(stem, "/mod"); ok {
-		stem = up
+	if name := path.Base(stem); name != stem && slices.Contains([]string{"index", "__init__", "mod"}, name) {
+		stem = path.Dir(stem)
 	}
 	for _, end := range endings(stem) {
 		put(v.stems, end)
@@ -219,60 +216,28 @@ func declarations(b *planparse.Batch, s statement) []string {
 	return out
 }
 
-// declaredBy returns the name that a line of code in any language declares: a function, a type or an exported
-// constant; "" if none.
+// declaration matches a line of code in any language that declares something: a function or a method, a type, a
+// constant, a table, a function of the shell.
+var declaration = lazyre.New(`^(\s*)((?:(?:export|pub(?:\s*\([^)]*\))?|default|async|public|private|protected|internal|` +
+	`static|final|abstract|open|override|declare|unsafe|data|sealed|partial|suspend|virtual)\s+)*)(?:` +
+	`(?:func|fn|def|function)\b\s*(?:\([^)]*\) *)?\**` + nameChars + `|` +
+	`(?:class|type|interface|struct|enum|trait|protocol|record|actor|module|object|namespace)\s+` + nameChars + `|` +
+	`(const|let|var)\s+` + nameChars + `|` +
+	"(?:CREATE|create)\\s+(?i:TABLE (?:IF )?(?:NOT )?(?:EXISTS )?)[`\"\\[]*" + nameChars + `|` +
+	nameChars + `\(\) *\{)`)
+
+var exported = lazyre.New(`\b(?:export|pub)\b`)
+
+const nameChars = `([\w$[:^ascii:]]*)`
+
+// declaredBy returns the name that a line of code declares, "" if none. A constant must be exported or at the outermost
+// level.
 func declaredBy(line string) string {
-	indented := line != "" && (line[0] == ' ' || line[0] == '\t')
-	rest := strings.TrimLeft(line, " \t")
-	exported := false
-	for {
-		word := firstWord(rest)
-		after := strings.TrimLeft(rest[len(word):], " \t")
-		switch word {
-		case "export", "pub":
-			exported = true
-			if strings.HasPrefix(after, "(") { // pub(crate)
-				_, after, _ = strings.Cut(after, ")")
-				after = strings.TrimLeft(after, " ")
-			}
-		case "default", "async", "public", "private", "protected", "internal", "static", "final", "abstract", "open",
-			"override", "declare", "unsafe", "data", "sealed", "partial",
-			"suspend", "virtual":
-		case "func", "fn", "def", "function":
-			if strings.HasPrefix(after, "(") { // the receiver of a Go method
-				_, after, _ = strings.Cut(after, ")")
-				after = strings.TrimLeft(after, " ")
-			}
-			return firstWord(strings.TrimLeft(after, "*"))
-		case "class", "type", "interface", "struct", "enum", "trait", "protocol", "record", "actor", "module", "object",
-			"namespace":
-			return firstWord(after)
-		case "const", "let", "var":
-			if indented && !exported {
-				return ""
-			}
-			return firstWord(after)
-		case "CREATE", "create":
-			for _, lead := range []string{"TABLE ", "IF ", "NOT ", "EXISTS "} {
-				if len(after) > len(lead) && strings.EqualFold(after[:len(lead)], lead) {
-					after = after[len(lead):]
-				} else if lead == "TABLE " {
-					return ""
-				}
-			}
-			return firstWord(strings.TrimLeft(after, "`\"["))
-		default:
-			if after, ok := strings.CutPrefix(rest[len(word):], "()"); ok && word != "" &&
-				strings.HasPrefix(strings.TrimLeft(after, " "), "{") {
-				return word // a function of the shell
-			}
-			return ""
-		}
-		if after == rest {
-			return ""
-		}
-		rest = after
+	m := declaration.FindStringSubmatch(line)
+	if m == nil || m[5] != "" && m[1] != "" && !exported.MatchString(m[2]) {
+		return ""
 	}
+	return m[3] + m[4] + m[6] + m[7] + m[8]
 }
 
 // declaredIn returns the name that a code span of an interface is about: Settings for "class Settings", and
@@ -289,13 +254,9 @@ func declaredIn(span string) string {
 	return word
 }
 
-func firstWord(s string) string {
-	n := 0
-	for n < len(s) && isNameByte(s[n]) {
-		n++
-	}
-	return s[:n]
-}
+var leadingName = lazyre.New(`^` + nameChars)
+
+func firstWord(s string) string { return leadingName.FindString(s) }
 
 // usable reports whether a name is specific. Short and common names are not.
 func usable(name string) bool {
@@ -319,21 +280,10 @@ var commonNames = wordset.New(
 
 // distinctive reports whether a name is not a word of any language: it has a capital or an underscore inside.
 func distinctive(name string) bool {
-	if len(name) < 4 {
-		return false
-	}
-	core := strings.Trim(name, "_$-")
-	if strings.ContainsAny(core, "_-") {
-		return true
-	}
-	for i := 1; i < len(core); i++ {
-		lower, upper := core[i-1] >= 'a' && core[i-1] <= 'z', core[i] >= 'A' && core[i] <= 'Z'
-		if lower && upper {
-			return true
-		}
-	}
-	return false
+	return len(name) >= 4 && joint.MatchString(strings.Trim(name, "_$-"))
 }
+
+var joint = lazyre.New(`[_-]|[a-z][A-Z]`)
 
 // isPlainWord reports whether a name is one word, of at least four letters.
 func isPlainWord(name string) bool {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"github.com/hbollon/go-edlib"
 )
 
 // Nearest returns the known key closest to a mistyped one, or "" if none is close. A * in a known key matches the
@@ -23,7 +23,7 @@ func Nearest(key string, known []string) string {
 			}
 		}
 		candidate := strings.Join(parts, ".")
-		d := levenshtein.ComputeDistance(key, candidate)
+		d := edlib.LevenshteinDistance(key, candidate)
 		// The same word in another section counts as close.
 		if parts[len(parts)-1] == words[len(words)-1] {
 			d = min(d, 1)
@@ -39,7 +39,7 @@ func Nearest(key string, known []string) string {
 func Similar(word string, known []string) string {
 	best, bestAt := "", min(3, len(word)/2+1)
 	for _, k := range known {
-		if d := levenshtein.ComputeDistance(word, k); d < bestAt {
+		if d := edlib.LevenshteinDistance(word, k); d < bestAt {
 			best, bestAt = k, d
 		}
 	}

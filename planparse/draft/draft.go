@@ -276,10 +276,16 @@ func harmless(text string) bool {
 		}
 	}
 	b, tasks := p.Batches[0], p.Batches[0].Tasks
-	return tasks[0].Title == "y" && tasks[1].Title == "z" && len(tasks[0].Steps)+len(tasks[1].Steps) == 0 && len(b.Files.All()) == 0 &&
-		len(b.Commands)+len(b.Blocks)+len(b.DependsOn)+len(b.ContextRefs)+len(b.Regression) == 0 && !b.TestFirst &&
-		b.Mutants == 0 && b.When == "" && !b.Critical && !b.Approve &&
-		!b.ParallelSafe && b.EstimateMS == 0 && p.Batches[1].Title == "w"
+	return tasks[0].Title == "y" && tasks[1].Title == "z" && len(tasks[0].Steps)+len(tasks[1].Steps) == 0 &&
+		len(b.Files.All())+len(b.Commands)+len(b.Blocks)+len(b.DependsOn)+len(b.ContextRefs) == 0 && !instructs(&b) &&
+		p.Batches[1].Title == "w"
+}
+
+// instructs reports whether a batch has an instruction to runplan that no draft writes.
+func instructs(b *planparse.Batch) bool {
+	return len(b.Steps)+len(b.Regression)+b.Mutants > 0 || b.EstimateMS > 0 || b.Approve || b.TestFirst || b.Critical ||
+		b.ParallelSafe || b.When != "" ||
+		slices.ContainsFunc(b.Blocks, func(k planparse.Block) bool { return k.Kind != planparse.BlockRun })
 }
 
 func writeFiles(b *strings.Builder, f Files) {
@@ -363,9 +369,7 @@ func (x Batch) readsAs(b *planparse.Batch, n int) error {
 		return fmt.Errorf("it refers to %v", b.ContextRefs)
 	case !slices.Equal(checksOf(b), x.Checks):
 		return fmt.Errorf("it runs %v", checksOf(b))
-	case len(b.Steps) > 0 || b.Approve || len(b.Regression) > 0 || b.EstimateMS > 0 || b.TestFirst || b.Mutants > 0,
-		slices.ContainsFunc(b.Blocks, func(k planparse.Block) bool { return k.Kind != planparse.BlockRun }) ||
-			b.Critical || b.When != "" || b.ParallelSafe:
+	case instructs(b):
 		return errors.New("something in its text reads as an instruction to runplan")
 	}
 	for _, list := range [][2][]string{{b.Files.Create, x.Files.Create}, {b.Files.Modify, x.Files.Modify},
