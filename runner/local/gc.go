@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
@@ -147,11 +146,11 @@ func RoomLeftovers(home string, repo *git.Repo, l journal.Layout) []Leftover {
 	var out []Leftover
 	for _, dir := range roomFolders(home, repo, l) {
 		x := Leftover{Kind: "room", Name: dir, Bytes: Size(dir), Remove: true, Why: "a gate that was killed left it"}
-		lock, err := TakeLock(dir+".lock", time.Now())
+		lock, err := takeRemovable(dir + ".lock")
 		if err != nil {
 			x.Remove, x.Why = false, "a gate is running in it"
 		} else {
-			lock.Release()
+			lock.remove()
 		}
 		out = append(out, x)
 	}
@@ -160,7 +159,7 @@ func RoomLeftovers(home string, repo *git.Repo, l journal.Layout) []Leftover {
 
 // roomFolders lists the folders of rooms of all processes, including those with only a lock left.
 func roomFolders(home string, repo *git.Repo, l journal.Layout) []string {
-	ofRepo, _ := roomsOf(home, repo, l)
+	ofRepo := roomsOf(home, repo, l)
 	entries, err := os.ReadDir(ofRepo)
 	if err != nil {
 		return nil // no rooms exist yet
@@ -176,15 +175,19 @@ func roomFolders(home string, repo *git.Repo, l journal.Layout) []string {
 
 // RemoveRooms removes a folder of rooms that no process uses.
 func RemoveRooms(ctx context.Context, repo *git.Repo, l journal.Layout, dir string) error {
-	lock, err := TakeLock(dir+".lock", time.Now())
+	lock, err := takeRemovable(dir + ".lock")
 	if err != nil {
 		return nil // in use
 	}
-	defer os.Remove(dir + ".lock")
-	defer lock.Release()
+	defer lock.remove()
+	return clearRooms(ctx, repo, l, dir)
+}
+
+// clearRooms removes a folder of rooms, if it exists.
+func clearRooms(ctx context.Context, repo *git.Repo, l journal.Layout, dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, "*", "room"))
-	if err != nil {
-		return err
+	if err != nil || len(left) == 0 {
+		return errors.Join(err, git.RemoveAll(dir))
 	}
 	err = tie(l, func() error {
 		for _, at := range left {
@@ -200,7 +203,7 @@ func RemoveRooms(ctx context.Context, repo *git.Repo, l journal.Layout, dir stri
 // sweepRooms removes the rooms of processes that were killed.
 func sweepRooms(ctx context.Context, home string, repo *git.Repo, l journal.Layout) error {
 	errs := lists.Map(roomFolders(home, repo, l), func(dir string) error { return RemoveRooms(ctx, repo, l, dir) })
-	ofRepo, _ := roomsOf(home, repo, l)
+	ofRepo := roomsOf(home, repo, l)
 	return errors.Join(append(errs, forgetRooms(repo, l, ofRepo))...)
 }
 

@@ -51,14 +51,18 @@ func Owners(l journal.Layout) []Owner {
 
 // TakeLock takes the lock at path, or returns the process that has it.
 func TakeLock(path string, now time.Time) (*Lock, error) {
+	// A process that is killed while it starts another one leaves the lock to that one, for the moment until it is
+	// started.
+	return takeLock(path, now, 10)
+}
+
+func takeLock(path string, now time.Time, tries int) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("take the lock: %w", err)
 	}
 	f := flock.New(path)
-	// A process that is killed while it starts another one leaves the lock to that one, for the moment until it is
-	// started.
 	ok, err := f.TryLock()
-	for try := 0; err == nil && !ok && try < 10; try++ {
+	for try := 0; err == nil && !ok && try < tries; try++ {
 		time.Sleep(30 * time.Millisecond)
 		ok, err = f.TryLock()
 	}
@@ -85,6 +89,28 @@ func TakeLock(path string, now time.Time) (*Lock, error) {
 
 // Release releases the lock. The file stays: otherwise two processes could hold two locks with one name.
 func (l *Lock) Release() { l.f.Close() }
+
+// takeRemovable takes a lock without waiting. The file of such a lock goes with [Lock.remove], so takeRemovable checks that
+// it has locked the file that is at path now.
+func takeRemovable(path string) (*Lock, error) {
+	for {
+		l, err := takeLock(path, time.Now(), 0)
+		if err != nil {
+			return nil, err
+		}
+		own, err := l.f.Stat()
+		if there, lerr := os.Lstat(path); err == nil && lerr == nil && os.SameFile(own, there) {
+			return l, nil
+		}
+		l.Release()
+	}
+}
+
+// remove removes the file of a lock that [takeRemovable] took, and releases the lock.
+func (l *Lock) remove() {
+	os.Remove(l.f.Path())
+	l.f.Close()
+}
 
 // with holds a lock while do runs, waiting for it without a time limit. It is for short work only.
 func with(path string, do func() error) error {

@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -33,9 +34,9 @@ type Rooms struct {
 	keys sync.Map // tree → key
 }
 
-// roomsOf returns the folder for the rooms of a repository, and that of this process in it. They are below home, the
-// folder of runplan's own files, or below the layout's folder if home is "".
-func roomsOf(home string, repo *git.Repo, l journal.Layout) (ofRepo, own string) {
+// roomsOf returns the folder for the rooms of a repository. It is below home, the folder of runplan's own files, or below
+// the layout's folder if home is "".
+func roomsOf(home string, repo *git.Repo, l journal.Layout) string {
 	home = cmp.Or(home, l.Root)
 	if abs, err := filepath.Abs(home); err == nil {
 		home = abs
@@ -44,8 +45,29 @@ func roomsOf(home string, repo *git.Repo, l journal.Layout) (ofRepo, own string)
 		home = real
 	}
 	sum := sha256.Sum256([]byte(repo.Common))
-	ofRepo = filepath.Join(home, "rooms", hex.EncodeToString(sum[:4]))
-	return ofRepo, filepath.Join(ofRepo, fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()))
+	return filepath.Join(home, "rooms", hex.EncodeToString(sum[:4]))
+}
+
+// takeRooms makes the first folder for rooms that no other process uses, and locks it. Runs of a repository use the same
+// folder again, because Go compiles a package again if its folder has another name.
+func takeRooms(ctx context.Context, home string, repo *git.Repo, l journal.Layout) (dir string, lock *Lock, err error) {
+	for n := 1; ; n++ {
+		dir = filepath.Join(roomsOf(home, repo, l), strconv.Itoa(n))
+		lock, err = takeRemovable(dir + ".lock")
+		if errors.Is(err, ErrLocked) {
+			continue
+		}
+		if err == nil {
+			err = clearRooms(ctx, repo, l, dir)
+		}
+		if err == nil {
+			err = os.Mkdir(dir, 0o700) // an error if a program has put something else there
+		}
+		if err != nil && lock != nil {
+			lock.Release()
+		}
+		return dir, lock, err
+	}
 }
 
 // NewRooms records the present inputs of rooms: the user's settings, the files that the set-up copies, and the
@@ -56,15 +78,12 @@ func NewRooms(ctx context.Context, dir string, repo *git.Repo, layout journal.La
 	if note == nil {
 		note = func(string) {}
 	}
-	_, own := roomsOf(dir, repo, layout)
 	r := &Rooms{pool: Pool{repo: repo, layout: layout, setup: setup, note: note, used: map[string]*Space{}}}
-	if err := os.MkdirAll(own, 0o700); err != nil {
+	own, lock, err := takeRooms(ctx, dir, repo, layout)
+	if err != nil {
 		return nil, fmt.Errorf("make a folder for the rooms of gates: %w", err)
 	}
-	var err error
-	if r.lock, err = TakeLock(own+".lock", time.Now()); err != nil {
-		return nil, err
-	}
+	r.lock = lock
 	r.Rooms = room.New(room.Config{Repo: repo, Dir: own, Environ: environ, Note: note,
 		Tie: func(do func() error) error { return tie(layout, do) }, Prepare: r.prepare, Key: r.key})
 	if err := r.Settle(ctx); err != nil {
@@ -97,8 +116,7 @@ func (r *Rooms) Close(ctx context.Context) error {
 		return nil
 	}
 	err := r.Rooms.Close(ctx)
-	r.lock.Release()
-	os.Remove(r.Dir + ".lock") // no other lock has this name
+	r.lock.remove()
 	os.Remove(filepath.Dir(r.Dir))
 	return errors.Join(err, forgetRooms(r.pool.repo, r.pool.layout, filepath.Dir(r.Dir)))
 }
