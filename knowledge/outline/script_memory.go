@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/runplan/runplan/internal/recent"
-	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -315,7 +314,7 @@ func loose(text []byte) bool {
 }
 
 // beforeString holds the words that may precede a string.
-var beforeString = wordset.New("return case typeof in of default else throw new delete void import from export yield " +
+var beforeString = strings.Fields("return case typeof in of default else throw new delete void import from export yield " +
 	"await as instanceof do extends implements keyof is module declare get set async static readonly public private " +
 	"protected override abstract type satisfies require assert with unique infer asserts accessor namespace out const let")
 
@@ -323,7 +322,7 @@ var beforeString = wordset.New("return case typeof in of default else throw new 
 func followsWord(text []byte) bool {
 	rest := bytes.TrimRight(text, " \t")
 	word := rest[len(bytes.TrimRightFunc(rest, func(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) })):]
-	return len(rest) < len(text) && len(word) > 0 && !beforeString.Has(string(word))
+	return len(rest) < len(text) && len(word) > 0 && !slices.Contains(beforeString, string(word))
 }
 
 // quotedLength returns the length of the string at the beginning of a text without its last quote, or 0 if the string
