@@ -95,11 +95,12 @@ func (c *chunker) read(name string) {
 	if lang == "" {
 		return
 	}
-	text := []byte(strings.Join(c.lines, "\n"))
-	parts := language.Parts(string(text), lang)
-	if n := len(parts); n > 0 && parts[n-1].Open() && parts[n-1].End == len(text) {
+	joined := strings.Join(c.lines, "\n")
+	parts := language.Parts(joined, lang)
+	if n := len(parts); n > 0 && parts[n-1].Open() && parts[n-1].End == len(joined) {
 		return // its beginning is wrong, and so may be that of others
 	}
+	text := []byte(joined)
 	line, at := 0, 0
 	lineOf := func(offset int) int { // offsets only grow
 		line, at = line+bytes.Count(text[at:offset], []byte{'\n'}), offset

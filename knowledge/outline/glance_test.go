@@ -165,7 +165,10 @@ func TestScriptMemoryMatchesWholeFile(t *testing.T) {
 	for _, name := range []string{"a.ts", "a.js"} {
 		rnd := rand.New(rand.NewPCG(1, 1))
 		texts := []string{"", "\n", "// a\n", "const a = `\n\nfunction b() {}\n`;\n\nfunction c() {}\n", "/*\n\nfunction a() {}\n\n*/\n\nlet b\n",
-			"class A {\n\n", "const a = '{'\n\nfunction b() {}\n\nconst c = '}'\n", "describe('a', () => {\n  function b() {}\n\n  it('c');\n});\n"}
+			"class A {\n\n", "const a = '{'\n\nfunction b() {}\n\nconst c = '}'\n", "describe('a', () => {\n  function b() {}\n\n  it('c');\n});\n",
+			"// it's {\n\nconst a = ':(';\n\n// a `b\n\nfunction c() {}\n\nlet d = /['`]/;\n\nfunction e() {}\n",
+			"a.b = function() {\n}\n", "(function() {\n})()\n",
+			"describe 'A'\n  it 'b'\n    c(function(){\n      return 1\n    })\n  end\nend\n"}
 		for _, f := range corpus(t, LanguageOf(name)) {
 			texts = append(texts, spoiled(rnd, f, 6)...)
 		}

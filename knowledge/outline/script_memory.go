@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/patterns"
@@ -50,7 +51,10 @@ type scriptUnit struct {
 }
 
 // ScriptVersion is a version of a file that is read.
-type ScriptVersion struct{ units []*scriptUnit }
+type ScriptVersion struct {
+	units []*scriptUnit
+	loose bool // it is only read as a whole
+}
 
 // ScriptQuestion is a text to ask ast-grep about: the pieces of versions in one grammar that no version before had.
 type ScriptQuestion struct {
@@ -71,18 +75,25 @@ func (m *ScriptMemory) Begin() { m.round++ }
 
 // Version splits a version of a file, and adds the pieces that are new to the question. The text comes from [Prepare].
 func (m *ScriptMemory) Version(grammar string, text []byte, ask *ScriptQuestion) *ScriptVersion {
+	if loose(text) {
+		return &ScriptVersion{loose: true}
+	}
 	s := scriptSplitter{m: m, text: text}
-	v := &ScriptVersion{s.units(0, len(text), "", maphash.String(m.seed, grammar), 0)}
+	v := &ScriptVersion{units: s.units(0, len(text), "", maphash.String(m.seed, grammar), 0)}
 	first := len(ask.parts)
 	for _, u := range v.units {
 		ask.want(text, u)
 	}
 	if len(ask.parts) > first {
 		ask.starts = append(ask.starts, first)
-		ask.text = append(ask.text, '\n')
+		ask.text = append(ask.text, between...)
 	}
 	return v
 }
+
+// between is a statement between two versions. Without it, a version that begins with a bracket would be the arguments of
+// a call of the function at the end of the version before.
+const between = "\ndebugger;\n"
 
 // want adds a unit to the question if anything of it is fresh.
 func (q *ScriptQuestion) want(text []byte, u *scriptUnit) {
@@ -178,7 +189,7 @@ func (q *ScriptQuestion) part(at int) int {
 // Nodes returns what ast-grep would find in the version. It reports false if the version has to be read as a whole.
 func (v *ScriptVersion) Nodes() ([]patterns.Node, bool) {
 	var out []patterns.Node
-	ok := true
+	ok := !v.loose
 	var walk func(u *scriptUnit)
 	walk = func(u *scriptUnit) {
 		ok = ok && u.known
@@ -252,30 +263,83 @@ func (s *scriptSplitter) units(from, to int, indent string, around uint64, depth
 	return out
 }
 
-// scriptBalance counts what has to be closed before a statement ends.
-type scriptBalance struct{ brackets, ticks, comments int }
+// scriptBalance counts what has to be closed before a statement ends. Brackets in strings and comments do not count.
+type scriptBalance struct {
+	brackets int
+	ticks    int
+	comment  bool
+	loose    bool // see [loose]
+}
 
 func (b *scriptBalance) add(text []byte) {
-	for i, c := range text {
-		switch c {
-		case '(', '[', '{':
-			b.brackets++
-		case ')', ']', '}':
-			b.brackets--
-		case '`':
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case b.comment:
+			n := bytes.Index(text[i:], []byte("*/"))
+			if n < 0 {
+				return
+			}
+			b.comment, i = false, i+n+1
+		case c == '`':
 			b.ticks++
-		case '*':
-			if i > 0 && text[i-1] == '/' {
-				b.comments++
+		case c == '(' || c == '[' || c == '{':
+			b.brackets++
+		case c == ')' || c == ']' || c == '}':
+			b.brackets--
+		case b.ticks%2 == 1: // in a template are neither strings nor comments
+		case c == '\'' || c == '"':
+			b.loose = b.loose || followsWord(text[:i])
+			i += quotedLength(text[i:])
+		case c == '/' && i+1 < len(text) && text[i+1] == '*':
+			b.comment = true
+			i++
+		case c == '/' && i+1 < len(text) && text[i+1] == '/':
+			n := bytes.IndexByte(text[i:], '\n')
+			if n < 0 {
+				return
 			}
-			if i+1 < len(text) && text[i+1] == '/' {
-				b.comments--
-			}
+			i += n
 		}
 	}
 }
 
-func (b *scriptBalance) even() bool { return b.brackets == 0 && b.ticks%2 == 0 && b.comments == 0 }
+// loose reports whether a text has a word and a string with nothing between them, as languages have that are written
+// without brackets. Whether ast-grep finds a fault in such a text depends on what is around it, so its pieces say
+// nothing about the whole.
+func loose(text []byte) bool {
+	var b scriptBalance
+	b.add(text)
+	return b.loose
+}
+
+// beforeString holds the words that may precede a string.
+var beforeString = strings.Fields("return case typeof in of default else throw new delete void import from export yield " +
+	"await as instanceof do extends implements keyof is module declare get set async static readonly public private " +
+	"protected override abstract type satisfies require assert with unique infer asserts accessor namespace out const let")
+
+// followsWord reports whether a text ends with a word and a blank after it, and the word cannot precede a string.
+func followsWord(text []byte) bool {
+	rest := bytes.TrimRight(text, " \t")
+	word := rest[len(bytes.TrimRightFunc(rest, func(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) })):]
+	return len(rest) < len(text) && len(word) > 0 && !slices.Contains(beforeString, string(word))
+}
+
+// quotedLength returns the length of the string at the beginning of a text without its last quote, or 0 if the string
+// does not end on its line.
+func quotedLength(text []byte) int {
+	for i := 1; i < len(text) && text[i] != '\n'; i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case text[0]:
+			return i
+		}
+	}
+	return 0
+}
+
+func (b *scriptBalance) even() bool { return b.brackets == 0 && b.ticks%2 == 0 && !b.comment }
 
 // beginsStatement reports whether a line of an indentation can begin a statement or a member.
 func beginsStatement(line []byte, indent string) bool {
@@ -302,7 +366,7 @@ func (s *scriptSplitter) unit(from, to int, indent string, around uint64, depth 
 			_, _ = h.Write(text[:head])
 			_, _ = h.Write(text[tail:])
 			inner := s.units(from+head, from+tail, inside, h.Sum64()*31+around, depth+1)
-			if len(inner) > 1 {
+			if len(inner) > 1 || len(inner) == 1 && inner[0].inner != nil {
 				u.to, u.tail, u.end, u.inner = from+head, from+tail, to, inner
 				text = slices.Concat(text[:head], text[tail:])
 			}

@@ -43,8 +43,8 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 	out := made{map[training.Stage][]byte{}, map[training.Stage]string{}}
 	q := understood(w)
 	unfit := cmp.Or(q.vague(), w.takesTests(), w.untaught(q))
-	var s shared
-	if slices.Contains(m.Stages, training.ExecuteCode) || slices.Contains(m.Stages, training.ExecutePlan) {
+	s := shared{bad: unfit} // what no solver can be taught needs no context
+	if unfit == "" && (slices.Contains(m.Stages, training.ExecuteCode) || slices.Contains(m.Stages, training.ExecutePlan)) {
 		s = m.share(w)
 	}
 	for _, stage := range m.Stages {
@@ -64,9 +64,6 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 		}
 		if why == "" {
 			why = m.fits(l)
-		}
-		if solves := stage == training.ExecutePlan || stage == training.ExecuteCode; why == "" && solves {
-			why = unfit
 		}
 		if why == "" && len(training.Addresses(l.system+l.prompt+l.completion)) > 0 {
 			why = "it contains a mail address"

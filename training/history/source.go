@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/fence"
@@ -15,13 +16,14 @@ import (
 	"github.com/runplan/runplan/internal/linediff"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/patterns"
 )
 
-// source is a version of a file. It is immutable after outlining. The loader computes everything before that,
-// including the data that only changed files need.
+// source is a version of a file. It is immutable after outlining, except for its chunks. The loader computes everything
+// before that, including the data that only changed files need.
 type source struct {
 	path     string
 	blob     string
@@ -32,6 +34,9 @@ type source struct {
 	outlined bool
 	findings
 	secret *bool // nil: not checked yet
+
+	chunkOnce sync.Once // examples are made at the same time
+	chunks    []chunks.Span
 }
 
 // sound reports whether an outlined file may be shown.
@@ -111,6 +116,12 @@ func (s *source) split() {
 			}
 		}
 	}
+}
+
+// chunked returns the chunks of the text, whose lines the caller has. Several commits show the same version of a file.
+func (s *source) chunked(lines []string) []chunks.Span {
+	s.chunkOnce.Do(func() { s.chunks = chunks.Chunks(s.path, lines) })
+	return s.chunks
 }
 
 // span returns the lines from to to, counted from 1. A file that does not exist has none.

@@ -53,7 +53,7 @@ func (w *work) views(answers []edits.Answer) []*view {
 	var out []*view
 	add := func(s *source, needs func(chunks.Span) bool) {
 		v := &view{source: s, lines: strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")}
-		for at, span := range chunks.Chunks(s.path, v.lines) {
+		for at, span := range s.chunked(v.lines) {
 			x := window{path: s.path, span: span, at: at, needed: needs(span)}
 			if x.needed {
 				v.needed = append(v.needed, x)
