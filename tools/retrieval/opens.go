@@ -16,7 +16,7 @@ var orders = []string{"places of the brief, then grep", "BM25, whole files", "gr
 
 const briefPlaces = 8 // files that a brief names at most
 
-// effort is what a scripted agent opens until it has seen all files that it has to change.
+// effort counts what a scripted agent opens until it has seen all files that it has to change.
 type effort struct{ files, tokens int }
 
 // measureOpening lets a scripted agent open whole files in each order, until it has opened all that the commit changes.

@@ -57,8 +57,9 @@ func Write(ctx context.Context, s Source, o Options, dir string) (training.Tally
 // To writes the examples of a source as a stream, and returns the counts of all rows. After an error the output is
 // incomplete.
 func To(ctx context.Context, s Source, o Options, w io.Writer) (training.Tally, error) {
-	b, err := open(ctx, s, o, w)
+	b := newBuild(ctx, s, o, w)
 	defer b.objects.Close()
+	err := b.open(ctx)
 	if err == nil {
 		err = b.batches(ctx)
 	}

@@ -62,28 +62,32 @@ type build struct {
 	records map[string]record // reviews of blueprints, by digest of the prompt
 }
 
-// open reads the small data that all rows need. The caller closes the objects.
-func open(ctx context.Context, s Source, o Options, out io.Writer) (*build, error) {
-	b := &build{
+// newBuild returns a build with nothing read. The caller closes its objects.
+func newBuild(ctx context.Context, s Source, o Options, out io.Writer) *build {
+	return &build{
 		Source: s, Options: o, out: out, objects: s.Repo.Objects(ctx), ofPlan: map[string]string{},
 		tally:   training.Tally{Counts: []training.Count{}, Refused: []training.Refusal{}},
 		facts:   recent.New[string](mostRecent, func(*run) int { return 1 }),
 		tasks:   recent.New[string](mostRecent, func(*task) int { return 1 }),
 		records: map[string]record{},
 	}
+}
+
+// open reads the runs of the journal and the stored reviews.
+func (b *build) open(ctx context.Context) error {
 	var err error
 	if b.runs, err = b.Journal.Runs(ctx); err != nil {
-		return b, err
+		return err
 	}
 	slices.Reverse(b.runs)
 	for _, r := range b.runs {
 		text, err := b.Journal.PlanText(ctx, r.ID)
 		if err != nil {
-			return b, err
+			return err
 		}
 		b.ofPlan[digestOf(string(text))] = r.ID // the last run of a plan wins
 	}
-	return b, b.openReviews()
+	return b.openReviews()
 }
 
 // digestOf identifies the text of a plan.

@@ -93,8 +93,9 @@ type Outcome struct {
 // returns the format of an agent's log. It returns the counts of all attempts.
 func Trajectories(ctx context.Context, s Source, o Options, format func(agent string) stream.Format,
 	yield func(name string, t Trajectory) error) (training.Tally, error) {
-	b, err := open(ctx, s, o, nil)
+	b := newBuild(ctx, s, o, nil)
 	defer b.objects.Close()
+	err := b.open(ctx)
 	if err != nil {
 		return b.tally, err
 	}
