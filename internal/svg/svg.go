@@ -14,9 +14,9 @@ import (
 // Picture is an image that grows with each call of Draw.
 type Picture struct{ b strings.Builder }
 
-// New begins a picture of a size in pixels. label is what a screen reader says. style is its CSS; "" leaves it to the
-// page around it, and CSS in a page applies to the whole page. So the class of the picture, such as "g", begins the
-// names of its other classes, and that of its arrowhead: marker-end="url(#g-tip)".
+// New begins a picture. width and height are in pixels. A screen reader reads label. style is the CSS of the picture; if it
+// is "", the page around it has the CSS. CSS applies to the whole page, so all names of the picture begin with class: with
+// the class "g", a line ends in an arrowhead by marker-end="url(#g-tip)".
 func New(class, label, style string, width, height float64) *Picture {
 	p := &Picture{}
 	p.Draw(`<svg xmlns="http://www.w3.org/2000/svg" class="%v" viewBox="0 0 %v %v" width="%[2]v" height="%[3]v" `+

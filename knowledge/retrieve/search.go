@@ -563,9 +563,12 @@ type Place struct {
 	Spots []Ranked // best first
 }
 
-// Where returns the files that a task is probably about, best first. It reads the files of r.Commit. It asks no model. If nothing
-// matches it returns none.
-func Where(ctx context.Context, d Deps, r Request, most int) ([]Place, error) {
+// MostPlaces is the highest number of files that [Where] returns, and so that a brief names.
+const MostPlaces = 8
+
+// Where returns the files that a task is probably about, best first. It reads the files of r.Commit. It asks no model. If
+// nothing matches it returns none.
+func Where(ctx context.Context, d Deps, r Request) ([]Place, error) {
 	const spots = 3
 	p, q, err := searched(ctx, d, r)
 	if err != nil || p.matched(ctx, q) != nil {
@@ -577,10 +580,10 @@ func Where(ctx context.Context, d Deps, r Request, most int) ([]Place, error) {
 		switch {
 		case i >= 0 && len(out[i].Spots) < spots:
 			out[i].Spots = append(out[i].Spots, r)
-		case i < 0 && len(out) < most && !p.tree.source(r.Path).gone:
+		case i < 0 && len(out) < MostPlaces && !p.tree.source(r.Path).gone:
 			out = append(out, Place{r.Path, []Ranked{r}})
 		}
-		if len(out) == most && !slices.ContainsFunc(out, func(o Place) bool { return len(o.Spots) < spots }) {
+		if len(out) == MostPlaces && !slices.ContainsFunc(out, func(o Place) bool { return len(o.Spots) < spots }) {
 			break
 		}
 	}

@@ -14,8 +14,6 @@ import (
 // orders lists the compared orders in which an agent can open files.
 var orders = []string{"places of the brief, then grep", "BM25, whole files", "grep, whole files"}
 
-const briefPlaces = 8 // files that a brief names at most
-
 // effort counts what a scripted agent opens until it has seen all files that it has to change.
 type effort struct{ files, tokens int }
 
@@ -23,7 +21,7 @@ type effort struct{ files, tokens int }
 func (r *result) measureOpening(ctx context.Context, d retrieve.Deps, dir string, t *task, all []text, want goal,
 	ranked map[string][]piece) error {
 	places, err := retrieve.Where(ctx, d, retrieve.Request{Task: short(t.hash), Text: t.message, Dir: dir,
-		Stages: retrieve.StageNames(), Budget: tokens.Budget{Window: 1}}, briefPlaces)
+		Stages: retrieve.StageNames(), Budget: tokens.Budget{Window: 1}})
 	if err != nil {
 		return err
 	}
@@ -67,7 +65,8 @@ func open(list []piece, all []text, wanted []string) effort {
 
 // tableOpening prints what the scripted agent opened.
 func (r result) tableOpening(w io.Writer) {
-	fmt.Fprintf(w, "\nopened until all changed files were: median files, mean files, at most %d, median tokens\n", briefPlaces)
+	fmt.Fprintf(w, "\nopened until all changed files were: median files, mean files, at most %d, median tokens\n",
+		retrieve.MostPlaces)
 	for _, o := range orders {
 		list := slices.Clone(r.opened[o])
 		if len(list) == 0 {
@@ -76,7 +75,7 @@ func (r result) tableOpening(w io.Writer) {
 		few, sum := 0, 0
 		for _, e := range list {
 			sum += e.files
-			if e.files <= briefPlaces {
+			if e.files <= retrieve.MostPlaces {
 				few++
 			}
 		}

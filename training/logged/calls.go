@@ -15,7 +15,7 @@ import (
 // blueprintCall is the type of the calls of cold reviewers.
 const blueprintCall = "blueprint_review"
 
-// stages are those of the call types in the log.
+// stages maps the type of a call in the log to the stage that its examples train.
 var stages = map[string]training.Stage{
 	"task_analysis":      training.TaskAnalysis,
 	"scope_judgment":     training.Scope,

@@ -71,9 +71,6 @@ func openSearch(ctx context.Context, a *cli.App, p *cli.Project) (*retrieval, er
 	return r.withLog(ctx)
 }
 
-// briefPlaces is the highest number of probable files that a brief names.
-const briefPlaces = 8
-
 // Where returns a function that asks the index for the files and lines of a commit that a text is probably about.
 // Without an index it returns nothing.
 func Where(a *cli.App, p *cli.Project) func(ctx context.Context, commit, text string) ([]string, error) {
@@ -88,7 +85,7 @@ func Where(a *cli.App, p *cli.Project) func(ctx context.Context, commit, text st
 		}
 		places, err := retrieve.Where(ctx, r.deps(nil, nil, nil), retrieve.Request{
 			Text: text, Dir: p.Repo.Root, Git: p.Repo, Commit: commit, Stages: retrieve.StageNames(), Budget: tokens.Budget{Window: 1},
-		}, briefPlaces)
+		})
 		switch {
 		case errors.Is(err, retrieve.ErrNoIndex):
 			return nil, nil
