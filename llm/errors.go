@@ -31,7 +31,7 @@ func (e *MissingSettingError) Error() string {
 	return fmt.Sprintf("%s is not set; write %s into .runplan/config.toml", e.Key, e.Example)
 }
 
-// UnknownModelError reports a requested model that the settings do not contain (C-02).
+// UnknownModelError reports a requested model that the settings do not contain (MODEL-07).
 type UnknownModelError struct {
 	Name  string
 	Known []string

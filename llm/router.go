@@ -38,7 +38,7 @@ type Router struct {
 }
 
 // NewRouter returns a router for the settings. It returns [ErrNoModels] if they configure no models. The provider has
-// no default (C-03).
+// no default (CFG-05).
 func NewRouter(m config.Models, o RouterOptions) (*Router, error) {
 	if !m.Configured() {
 		return nil, ErrNoModels
@@ -77,7 +77,7 @@ func (r *Router) Model(s Stage) (Model, error) {
 }
 
 // Pick does what [Router.Model] does, with an optional choice (MODEL-04): "", a role, or the name of a configured
-// model. Any other name is an error (C-02).
+// model. Any other name is an error (MODEL-07).
 func (r *Router) Pick(s Stage, name string) (Model, error) {
 	switch name {
 	case "":

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Tables returns the blueprint as tables, the default form for reviewers (C-22). The other form is [Blueprint.YAML].
+// Tables returns the blueprint as tables, the default form for reviewers (BP-15). The other form is [Blueprint.YAML].
 func (b *Blueprint) Tables() string {
 	var w strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&w, format+"\n", args...) }

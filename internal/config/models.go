@@ -46,13 +46,13 @@ func ModelStages() []string {
 		"curate_data", "review", "critique"}
 }
 
-// Budget is the size limit of a prompt, in tokens (BUD-01). 0 means "not set": there is no default (C-03).
+// Budget is the size limit of a prompt, in tokens (BUD-01). 0 means "not set": there is no default (CFG-05).
 type Budget struct {
 	ContextWindow  int `toml:"context_window" doc:"context window: tokens of a prompt and its answer together"`
 	ReservedTokens int `toml:"reserved_tokens" doc:"tokens of the window reserved for instructions, task, retries and answer; the rest is for context"`
 }
 
-// Solve holds the settings for solving a task. They have no defaults (C-03).
+// Solve holds the settings for solving a task. They have no defaults (CFG-05).
 type Solve struct {
 	MaxAttempts        int  `toml:"max_attempts" doc:"attempts at a task before it counts as failed"`
 	MaxRefinementLoops *int `toml:"max_refinement_loops" doc:"how often an attempt may ask for more context"`

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -144,6 +145,37 @@ func TestProofsExist(t *testing.T) {
 	if rows < 100 {
 		t.Errorf("only %d rows were read", rows)
 	}
+}
+
+// A comment that names a promise by its ID names a row of docs/requirements.md. UTC-12 and UTF-16 are no promises: only
+// the groups that the document has are looked at.
+func TestIDsInCommentsHaveRow(t *testing.T) {
+	id := regexp.MustCompile(`\b([A-Z]{1,8})-([0-9]{2})\b`)
+	span := regexp.MustCompile(`\b([A-Z]{1,8})-([0-9]{2})(?:\.\.| to )(?:[A-Z]{1,8}-)?([0-9]{2})\b`)
+	rows, groups := map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(document(t, "docs/requirements.md")) {
+		ids, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		for _, m := range id.FindAllStringSubmatch(ids, -1) {
+			rows[m[0]], groups[m[1]] = true, true
+		}
+		for _, m := range span.FindAllStringSubmatch(ids, -1) {
+			first, _ := strconv.Atoi(m[2])
+			last, _ := strconv.Atoi(m[3])
+			for n := first; n <= last; n++ {
+				rows[fmt.Sprintf("%s-%02d", m[1], n)] = true
+			}
+		}
+	}
+	eachGoFile(t, func(path string, text []byte) {
+		for i, line := range strings.Split(string(text), "\n") {
+			_, comment, _ := strings.Cut(line, "//")
+			for _, m := range id.FindAllStringSubmatch(comment, -1) {
+				if groups[m[1]] && !rows[m[0]] {
+					t.Errorf("%s:%d: docs/requirements.md has no row for %s", path, i+1, m[0])
+				}
+			}
+		}
+	})
 }
 
 // A missing proof is reported, in each form that a proof can have.

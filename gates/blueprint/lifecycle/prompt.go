@@ -39,7 +39,7 @@ type Question struct {
 	Reviewer  string    // agent, adapter or human
 	Now       time.Time // the reviewer name in the answer
 	Scope     string    // the reviewed file; "" for the unit
-	YAML      bool      // the blueprint as YAML instead of tables (C-22)
+	YAML      bool      // the blueprint as YAML instead of tables (BP-15)
 }
 
 // Texts returns the two parts of the prompt.

@@ -227,7 +227,7 @@ func (f *BudgetFlags) Given() bool {
 }
 
 // Budget returns the token budget for the model of a role. It takes flags, else the file, else the settings, and never
-// mixes them. There is no default (C-03).
+// mixes them. There is no default (CFG-05).
 func (f *BudgetFlags) Budget(c *config.Loaded, role llm.Role) (tokens.Budget, error) {
 	window, reserved, file := f.cmd.Flags().Changed("context-window"), f.cmd.Flags().Changed("reserved-tokens"),
 		f.cmd.Flags().Changed("budget-config")

@@ -106,7 +106,7 @@ func Attempts(p *cli.Project, flag int, agent string) (int, error) {
 	return n, nil
 }
 
-// namedStages parses a list of stages and keeps its order. There is no default (C-03).
+// namedStages parses a list of stages and keeps its order. There is no default (CFG-05).
 func namedStages(text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, cli.Usage(errors.New("no stages are named"),
