@@ -74,6 +74,7 @@ type BatchSummary struct {
 	Review     *ReviewInfo         `json:"review,omitempty"`     // of the last attempt
 	Fidelity   *ReviewInfo         `json:"fidelity,omitempty"`   // review of its blueprints, if a reviewer was asked
 	Receipt    string              `json:"receipt,omitempty"`
+	ReceiptSum string              `json:"-"` // SHA-256 of the receipt, as the merge recorded it
 	Reason     string              `json:"reason,omitempty"`
 	Started    time.Time           `json:"started,omitzero"`
 
@@ -321,7 +322,7 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 		}
 	case Merged:
 		if e.Receipt != "" {
-			b.Receipt = e.Receipt
+			b.Receipt, b.ReceiptSum = e.Receipt, e.Fingerprint
 		}
 		if e.Outcome == OutcomeOK {
 			b.TestsBefore = f.before // count of the final base, which may differ from the first one

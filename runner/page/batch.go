@@ -3,8 +3,9 @@ package page
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -141,7 +142,7 @@ func (s *site) batchView(ctx context.Context, run, key string, q url.Values) (ba
 		s.reviews(&v)
 	}
 	if v.At == nil || v.At.Tone == "good" || attempt == 0 {
-		s.receipt(&v, f.sum)
+		s.receipt(&v, run, f.sum)
 	}
 	return v, nil
 }
@@ -215,21 +216,20 @@ func (s *site) texts(ctx context.Context, v *batchView) {
 	v.Diff = s.diffOf(ctx, t)
 }
 
-func (s *site) receipt(v *batchView, b runner.BatchSummary) {
+func (s *site) receipt(v *batchView, run string, b runner.BatchSummary) {
 	if b.Receipt == "" {
 		return
 	}
 	v.ReceiptFile = ".runplan/" + b.Receipt
-	text, _, err := s.hub.readAll(b.Receipt, 1<<20)
-	var r journal.Receipt
-	if err == nil && text != "" {
-		if err = json.Unmarshal([]byte(text), &r); err == nil {
-			v.Receipt = &r
-			return
-		}
-	}
-	v.ReceiptNote = "The receipt cannot be read: it no longer exists."
-	if err != nil {
+	r, err := s.hub.Layout.ReadReceipt(run, b.Key, b.ReceiptSum)
+	switch {
+	case err == nil:
+		v.Receipt = &r
+	case errors.Is(err, fs.ErrNotExist):
+		v.ReceiptNote = "The receipt cannot be read: it no longer exists."
+	case errors.Is(err, journal.ErrReceiptChanged):
+		v.ReceiptNote = "The receipt is not shown: it was changed after the merge, so it proves nothing."
+	default:
 		v.ReceiptNote = "The receipt cannot be read: " + err.Error()
 	}
 }
