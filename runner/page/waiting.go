@@ -106,14 +106,10 @@ func (h *hub) approvals(ctx context.Context) ([]approval, error) {
 		h.standing(&sum)
 		for i, q := range sum.Waiting {
 			a := approval{Approval: q, RunTitle: l.Title, Anchor: fmt.Sprintf("ask-%s-%d", short(l.Run), i+1), RunHref: "/run/" +
-				l.Run + "/", Live: sum.Status.Live()}
+				l.Run + "/", Live: sum.Status.Live(), Answered: map[runner.EventKind]string{
+				runner.ApprovalGiven: "approved", runner.ApprovalDenied: "denied"}[q.Answer(unheard)]}
 			if q.Batch != "" {
 				a.BatchHref = a.RunHref + batchHref(q.Batch)
-			}
-			for _, e := range unheard {
-				if e.Command == q.Command && e.Commit == q.Commit && e.Tree == q.Tree {
-					a.Answered = map[bool]string{true: "approved", false: "denied"}[e.Kind == runner.ApprovalGiven]
-				}
 			}
 			out = append(out, a)
 		}
