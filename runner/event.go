@@ -166,6 +166,19 @@ type Event struct {
 	Anew []string `json:"anew,omitempty"` // with plan.changed: started batches that begin again
 }
 
+// Attempted reports whether an agent really worked in an executed event. An agent that never started has no cost.
+func (e Event) Attempted() bool {
+	switch {
+	case e.Usage != nil:
+		return true
+	case e.Outcome == OutcomeUnstarted, e.Outcome == OutcomeError:
+		return false
+	case e.Outcome == OutcomeCancelled:
+		return e.Log != "" // the log is named just before the agent starts
+	}
+	return true
+}
+
 // Slot is the assignment of one candidate in a tournament (SAMP-11).
 type Slot struct {
 	Number  int    `json:"number"` // from 1

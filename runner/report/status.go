@@ -241,8 +241,8 @@ func totals(s runner.Summary) string {
 }
 
 func (f figures) costWords() string {
-	if f.priced > 0 && f.unpriced > 0 {
-		return fmt.Sprintf("cost %s, unknown for %s", phrase.Money(f.cost), phrase.Count(f.unpriced, "batch"))
+	if what := f.unknown(); f.priced > 0 && what != "" {
+		return fmt.Sprintf("cost %s, unknown for %s", phrase.Money(f.cost), what)
 	}
 	if m := f.money(); m != none {
 		return "cost " + m
