@@ -138,7 +138,7 @@ func (s *site) batchView(ctx context.Context, run, key string, q url.Values) (ba
 	v.facts(f.sum, lines)
 	if v.At != nil {
 		s.texts(ctx, &v)
-		v.gates(v.At.reports)
+		v.gates(v.At.Reports)
 		s.reviews(&v)
 	}
 	if v.At == nil || v.At.Tone == "good" || attempt == 0 {
@@ -147,12 +147,12 @@ func (s *site) batchView(ctx context.Context, run, key string, q url.Values) (ba
 	return v, nil
 }
 
-// opened returns the index of the attempt that a batch's page shows first: the merged one, else the winner of the
-// tournament, else the last one.
+// opened returns the index of the attempt that a batch's page shows first: the merged one, else the winner of the last
+// tournament if no attempt followed it, else the last one.
 func opened(tries []try) int {
 	for _, word := range []string{"merged", "won"} {
 		for n := len(tries) - 1; n >= 0; n-- {
-			if tries[n].Word == word {
+			if tries[n].Word == word && (word == "merged" || tries[n].Number == tries[len(tries)-1].Number) {
 				return n
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // Waiting holds everything that waits for a person, except the approvals of runs.
@@ -134,7 +135,7 @@ func (s *site) waitingParts(ctx context.Context) (waitingView, []web.Part, error
 	}
 	for i := range v.Approvals {
 		a := &v.Approvals[i]
-		a.Diff = s.diffOf(ctx, &try{Base: a.Base, Commit: cmp.Or(a.Commit, a.Tree)})
+		a.Diff = s.diffOf(ctx, &try{Attempt: story.Attempt{Base: a.Base, Commit: cmp.Or(a.Commit, a.Tree)}})
 	}
 	v.Nothing = len(v.Approvals)+v.count() == 0
 	k := sketch{site: s}

@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // Status writes runs as runplan status shows them: the run, its batches as a table, and the totals. A width above 0
@@ -166,7 +167,7 @@ func gateNotes(s runner.Summary) []string {
 	var out []string
 	for _, b := range s.Batches {
 		for _, g := range b.Gates {
-			if g.Gate == OutsideGate || isPromise(g) {
+			if g.Gate == story.OutsideGate || isPromise(g) {
 				g.Said = nil // it has its own section
 			}
 			for _, said := range g.Said {
