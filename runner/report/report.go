@@ -205,7 +205,8 @@ func some(counts ...count) []string {
 	return out
 }
 
-func costOf(b runner.BatchSummary) string {
+// CostOf returns the cost of a batch in words: "–" before an agent has worked, "unknown" if it was not reported.
+func CostOf(b runner.BatchSummary) string {
 	switch {
 	case b.CostUSD != nil:
 		return phrase.Money(*b.CostUSD)

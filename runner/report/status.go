@@ -122,7 +122,7 @@ func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 	return []string{
 		ui.Sanitize(b.Number), ui.Sanitize(b.Title), st.Tone(f.tone, st.Icon(f.tone)+" "+f.word),
 		or(b.Attempts > 0, fmt.Sprint(b.Attempts)),
-		orNone(agentName(b.Agent, b.Model)), tier, time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), costOf(b),
+		orNone(agentName(b.Agent, b.Model)), tier, time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), CostOf(b),
 		strings.Join(last, "  "),
 	}
 }
