@@ -50,14 +50,25 @@ func (a Approval) No(by, reason string) Event {
 	return e
 }
 
+// Answer returns the kind of the first event that answers a, or "". The run ignores further answers.
+func (a Approval) Answer(events []Event) EventKind {
+	for _, e := range events {
+		if (e.Kind == ApprovalGiven || e.Kind == ApprovalDenied) && e.Command == a.Command && e.Commit == a.Commit &&
+			e.Tree == a.Tree {
+			return e.Kind
+		}
+	}
+	return ""
+}
+
 type question struct {
 	Command
 	since time.Time
 }
 
-// answers reports whether e answers this question: same command, commit and tree.
+// answers reports whether e answers this question.
 func (q *question) answers(e Event) bool {
-	return q != nil && q.ID == e.Command && q.Commit == e.Commit && q.Tree == e.Tree
+	return q != nil && q.approval("", nil).Answer([]Event{e}) != ""
 }
 
 // beside reports whether a person must approve t. Such a candidate is not part of the merge queue's chain: it

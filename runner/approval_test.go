@@ -240,3 +240,22 @@ func TestApprovalIncludesCheckpointText(t *testing.T) {
 		t.Errorf("%+v", cmds)
 	}
 }
+
+// The first answer to a question counts, as in the run; an answer about another tree is none.
+func TestFirstAnswerCounts(t *testing.T) {
+	a := Approval{Command: "a/r1-c0/ask", Batch: "a", Commit: "c", Tree: "t"}
+	other := a
+	other.Tree = "u"
+	for _, tt := range []struct {
+		events []Event
+		want   EventKind
+	}{
+		{nil, ""},
+		{[]Event{other.Yes("Ada", ""), {Kind: Note, Command: a.Command, Commit: "c", Tree: "t"}}, ""},
+		{[]Event{other.Yes("Ada", ""), a.No("Ada", "no"), a.Yes("Bob", "")}, ApprovalDenied},
+	} {
+		if got := a.Answer(tt.events); got != tt.want {
+			t.Errorf("the answer in %v is %q, want %q", tt.events, got, tt.want)
+		}
+	}
+}

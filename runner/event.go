@@ -155,15 +155,30 @@ type Event struct {
 	Post   int64       `json:"post,omitempty"`   // id of an outside post, which is read only once
 	Review *ReviewInfo `json:"review,omitempty"` // with reviewed
 
-	DurationMS int64     `json:"duration_ms,omitempty"`
-	Log        string    `json:"log,omitempty"`     // file, relative to .runplan
-	Receipt    string    `json:"receipt,omitempty"` // file, relative to .runplan
-	RetryAt    time.Time `json:"retry_at,omitzero"`
-	Hopeless   bool      `json:"hopeless,omitempty"` // the model refuses the work, or it is too long for the model
-	Outage     bool      `json:"outage,omitempty"`   // with outcome limited: the provider failed or could not be reached
+	DurationMS int64  `json:"duration_ms,omitempty"`
+	Log        string `json:"log,omitempty"` // file, relative to .runplan
+	// with executed: SHA-256 of the attempt's brief and log, by file name
+	Sums     map[string]string `json:"sums,omitempty"`
+	Receipt  string            `json:"receipt,omitempty"` // file, relative to .runplan
+	RetryAt  time.Time         `json:"retry_at,omitzero"`
+	Hopeless bool              `json:"hopeless,omitempty"` // the model refuses the work, or it is too long for the model
+	Outage   bool              `json:"outage,omitempty"`   // with outcome limited: the provider failed or could not be reached
 
 	Job  *Info    `json:"job,omitempty"`  // with run.started, run.resumed and plan.changed
 	Anew []string `json:"anew,omitempty"` // with plan.changed: started batches that begin again
+}
+
+// Attempted reports whether an agent really worked in an executed event. An agent that never started has no cost.
+func (e Event) Attempted() bool {
+	switch {
+	case e.Usage != nil:
+		return true
+	case e.Outcome == OutcomeUnstarted, e.Outcome == OutcomeError:
+		return false
+	case e.Outcome == OutcomeCancelled:
+		return e.Log != "" // the log is named just before the agent starts
+	}
+	return true
 }
 
 // Slot is the assignment of one candidate in a tournament (SAMP-11).

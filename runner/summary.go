@@ -39,6 +39,8 @@ type Summary struct {
 	Batches    []BatchSummary `json:"batches"`
 	Waiting    []Approval     `json:"waiting,omitempty"` // open questions to a person
 	Review     *ReviewInfo    `json:"review,omitempty"`  // review of the whole run; nil without one
+	// of all reviews of the whole run, which belong to no batch; nil if no reviewer was asked, or while it is unknown
+	ReviewCostUSD *float64 `json:"review_cost_usd,omitempty"`
 
 	// effect on the batches for each accepted change of the plan
 	PlanChanges []gates.Report    `json:"plan_changes,omitempty"`
@@ -74,6 +76,7 @@ type BatchSummary struct {
 	Review     *ReviewInfo         `json:"review,omitempty"`     // of the last attempt
 	Fidelity   *ReviewInfo         `json:"fidelity,omitempty"`   // review of its blueprints, if a reviewer was asked
 	Receipt    string              `json:"receipt,omitempty"`
+	ReceiptSum string              `json:"-"` // SHA-256 of the receipt, as the merge recorded it
 	Reason     string              `json:"reason,omitempty"`
 	Started    time.Time           `json:"started,omitzero"`
 
@@ -148,6 +151,8 @@ type Fold struct {
 	byKey   map[string]int
 	session time.Time // start of the session that the last event belongs to
 	before  *int      // tests of the last batch that passed
+
+	reviewUnpriced bool // the cost of a review of the whole run is unknown
 }
 
 // FoldOf returns the fold of a driver. It reads the driver's own machine, which must apply each event before the fold
@@ -216,8 +221,11 @@ func (f *Fold) Apply(e Event) error {
 		}
 		s.Waiting = append(s.Waiting, a.of(s.Run))
 	}
-	if e.Kind == Reviewed && e.Batch == "" && e.Review != nil {
-		s.Review = e.Review
+	if e.Kind == Reviewed && e.Batch == "" {
+		s.Review = cmp.Or(e.Review, s.Review)
+		if e.Usage != nil {
+			addCost(&s.ReviewCostUSD, &f.reviewUnpriced, e.Usage)
+		}
 	}
 	if i, ok := f.byKey[e.Batch]; ok {
 		f.batch(&s.Batches[i], e)
@@ -300,13 +308,13 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 			b.Agent, b.Model = e.Agent, e.Model
 		}
 	case Spent:
-		f.cost(b, e)
+		b.cost(e)
 	case Executed:
 		b.Agent, b.Model = e.Agent, e.Model
-		f.cost(b, e)
+		b.cost(e)
 	case Reviewed:
 		if e.Usage != nil {
-			f.cost(b, e)
+			b.cost(e)
 		}
 		switch {
 		case e.Review == nil:
@@ -321,7 +329,7 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 		}
 	case Merged:
 		if e.Receipt != "" {
-			b.Receipt = e.Receipt
+			b.Receipt, b.ReceiptSum = e.Receipt, e.Fingerprint
 		}
 		if e.Outcome == OutcomeOK {
 			b.TestsBefore = f.before // count of the final base, which may differ from the first one
@@ -335,24 +343,27 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 	}
 }
 
-// cost adds up known costs. One attempt without a price makes the sum unknown, which is not zero. An agent that never
-// started cost nothing.
-func (f *Fold) cost(b *BatchSummary, e Event) {
-	if e.Usage == nil && (e.Outcome == OutcomeUnstarted || e.Outcome == OutcomeError) {
-		e.Usage = &agents.Usage{CostUSD: new(float64)}
+// cost adds the usage of a command: that of its agent or reviewer, and that of the critique of its steps.
+func (b *BatchSummary) cost(e Event) {
+	if e.Kind != Executed || e.Attempted() {
+		addCost(&b.CostUSD, &b.costUnknown, e.Usage)
 	}
-	if e.Usage == nil || e.Usage.CostUSD == nil {
-		b.CostUSD, b.costUnknown = nil, true
+	if e.Critique != nil {
+		addCost(&b.CostUSD, &b.costUnknown, &e.Critique.Usage)
+	}
+}
+
+// addCost adds up known costs. One usage without a price makes the sum unknown, which is not zero.
+func addCost(sum **float64, unknown *bool, u *agents.Usage) {
+	if *unknown = *unknown || u == nil || u.CostUSD == nil; *unknown {
+		*sum = nil
 		return
 	}
-	if b.costUnknown {
-		return
+	total := *u.CostUSD
+	if *sum != nil {
+		total += **sum
 	}
-	sum := *e.Usage.CostUSD
-	if b.CostUSD != nil {
-		sum += *b.CostUSD
-	}
-	b.CostUSD = &sum
+	*sum = &total
 }
 
 // Summary returns the current summary.

@@ -258,14 +258,41 @@ func TestStoppedTournamentSummary(t *testing.T) {
 	}
 }
 
-// An agent that could not start costs nothing; an agent that worked without reporting its cost has an unknown cost.
-func TestUnstartedAgentCostsNothing(t *testing.T) {
-	for outcome, free := range map[Outcome]bool{OutcomeUnstarted: true, OutcomeError: true, OutcomeFailed: false} {
-		s := folded(t, "a", Event{Kind: BatchStarted, Batch: "a"},
-			Event{Kind: Executed, Batch: "a", Attempt: 1, Agent: "claude", Outcome: outcome})
-		if got := s.Batches[0].CostUSD; (got != nil) != free || free && *got != 0 {
-			t.Errorf("%s: cost %v, want free: %v", outcome, got, free)
+// An agent that never started adds nothing to a cost, neither zero nor an unknown amount; without another attempt the
+// cost is unknown. An agent that worked without reporting its cost makes the sum unknown.
+func TestUnstartedAgentHasNoCost(t *testing.T) {
+	for outcome, skipped := range map[Outcome]bool{OutcomeUnstarted: true, OutcomeError: true, OutcomeCancelled: true,
+		OutcomeFailed: false} {
+		event := Event{Kind: Executed, Batch: "a", Attempt: 1, Agent: "claude", Outcome: outcome}
+		s := folded(t, "a", Event{Kind: BatchStarted, Batch: "a"}, event)
+		if got := s.Batches[0].CostUSD; got != nil {
+			t.Errorf("%s: the cost is %v, want unknown", outcome, *got)
 		}
+		s = folded(t, "a", Event{Kind: BatchStarted, Batch: "a"}, event,
+			Event{Kind: Executed, Batch: "a", Attempt: 1, Agent: "claude", Outcome: OutcomeOK, Usage: cost(0.5)})
+		if got := s.Batches[0].CostUSD; (got != nil) != skipped || skipped && *got != 0.5 {
+			t.Errorf("%s and an attempt of $0.50: the cost is %v", outcome, got)
+		}
+	}
+}
+
+// The cost of a batch includes the critiques of its agent's steps. Reviews of the whole run have their own cost, and
+// one without a price makes it unknown.
+func TestSummaryHasCostOfCritiquesAndReviews(t *testing.T) {
+	final := func(usage *agents.Usage) Event {
+		return Event{Kind: Reviewed, Command: "run/review", Outcome: OutcomeOK, Review: &ReviewInfo{}, Usage: usage}
+	}
+	events := append(merged("a", 1), final(cost(0.25)), final(nil))
+	events[1].Critique = &CritiqueCost{Usage: *cost(0.125)}
+	s := folded(t, "a", events...)
+	if got := s.Batches[0].CostUSD; got == nil || *got != 0.625 {
+		t.Errorf("the batch cost %v, want 0.625", got)
+	}
+	if s.ReviewCostUSD == nil || *s.ReviewCostUSD != 0.25 {
+		t.Errorf("the final review cost %v, want 0.25", s.ReviewCostUSD)
+	}
+	if s = folded(t, "a", append(events, final(&agents.Usage{}))...); s.ReviewCostUSD != nil {
+		t.Errorf("the final review cost %v, want unknown", *s.ReviewCostUSD)
 	}
 }
 

@@ -88,7 +88,7 @@ type Context struct {
 
 // Sampling holds the settings of tournaments (SAMP-16).
 type Sampling struct {
-	OnRetry        bool    `toml:"sample_on_retry" doc:"after a failed attempt several candidates compete, instead of one more attempt"`
+	OnRetry        bool    `toml:"sample_on_retry" doc:"after a failed attempt several candidates compete, instead of one more attempt; the solver does so only if this is set"`
 	OnCritical     bool    `toml:"sample_on_critical" doc:"batches that are marked critical are sampled from the start"`
 	Count          int     `toml:"sample_count" doc:"candidates of a tournament"`
 	MaxCount       int     `toml:"sample_max_count" doc:"maximum number of candidates"`

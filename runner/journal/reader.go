@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -24,13 +25,32 @@ const MaxFile = 64 << 20
 // folder. Errors include [fs.ErrNotExist].
 func (l Layout) Read(name string, limit int) ([]byte, error) { return rooted.Read(l.Root, name, limit) }
 
-// Attached reads a file of the attempt that an event reports on, such as [BriefFile].
+// ErrFileChanged means that a file of an attempt is not the one of the journal.
+var ErrFileChanged = errors.New("the file is not the one of the journal")
+
+// Attached reads a file of the attempt that an event reports on, such as [BriefFile]. A file of which the event has the
+// hash must be the same; otherwise the error is [ErrFileChanged].
 func (l Layout) Attached(e runner.Event, file string, limit int) ([]byte, error) {
 	data, err := l.Read(l.Rel(filepath.Join(l.AttemptOf(e), file)), limit)
+	if sum := e.Sums[file]; err == nil && sum != "" && Sum(data) != sum {
+		err = ErrFileChanged
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s of attempt %d at batch %s of run %s: %w", file, e.Attempt, e.Batch, e.Run, err)
 	}
 	return data, nil
+}
+
+// SumFiles returns the SHA-256 of files in a folder below .runplan, by name, for an event. A file that does not exist or
+// is larger than [MaxFile] has none.
+func (l Layout) SumFiles(dir string, names ...string) map[string]string {
+	sums := map[string]string{}
+	for _, name := range names {
+		if data, err := l.Read(l.Rel(filepath.Join(dir, name)), MaxFile); err == nil {
+			sums[name] = Sum(data)
+		}
+	}
+	return sums
 }
 
 // Ledgers lists the files with the findings of reviews: of branches, and of the batches of runs.

@@ -43,6 +43,29 @@ func TestAttachedFileIsThatOfEvent(t *testing.T) {
 	}
 }
 
+// A file that was changed after its event is refused. An event of an older journal has no hashes.
+func TestChangedAttachedFileIsRefused(t *testing.T) {
+	l := LayoutOf(t.TempDir())
+	e := runner.Event{Run: "run", Batch: "1", Attempt: 1}
+	dir := l.AttemptOf(e)
+	writeText(t, filepath.Join(dir, BriefFile), "what was asked")
+	old := e
+	e.Sums = l.SumFiles(dir, BriefFile, LogFile)
+	if len(e.Sums) != 1 {
+		t.Fatalf("hashes of %v, want that of the brief", e.Sums)
+	}
+	if _, err := l.Attached(e, BriefFile, MaxFile); err != nil {
+		t.Error(err)
+	}
+	writeText(t, filepath.Join(dir, BriefFile), "what was not asked")
+	if _, err := l.Attached(e, BriefFile, MaxFile); !errors.Is(err, ErrFileChanged) {
+		t.Errorf("a changed file: %v", err)
+	}
+	if _, err := l.Attached(old, BriefFile, MaxFile); err != nil {
+		t.Errorf("without a hash: %v", err)
+	}
+}
+
 // A link in runplan's folder does not lead to a file of the user.
 func TestLinkOutOfFolderIsNotRead(t *testing.T) {
 	dir := t.TempDir()

@@ -78,7 +78,7 @@ func (l *Ledger) Event(e runner.Event) {
 	case runner.Sampled:
 		l.sampled[attemptOf(e)] = l.sampled[attemptOf(e)] || e.Outcome == runner.OutcomeOK
 	case runner.Executed:
-		if Attempted(e) {
+		if e.Attempted() {
 			l.Lines = append(l.Lines, l.line(e, e.Outcome))
 		}
 		l.critique(e, e.Outcome)
@@ -113,19 +113,6 @@ func (l *Ledger) critique(e runner.Event, outcome runner.Outcome) {
 	line := l.line(e, outcome)
 	line.Purpose, line.Calls = Critique, c.Calls
 	l.Lines = append(l.Lines, line)
-}
-
-// Attempted reports whether an agent really worked in an executed event. An agent that never started has no cost.
-func Attempted(e runner.Event) bool {
-	switch {
-	case e.Usage != nil:
-		return true
-	case e.Outcome == runner.OutcomeUnstarted, e.Outcome == runner.OutcomeError:
-		return false
-	case e.Outcome == runner.OutcomeCancelled:
-		return e.Log != "" // the log is named just before the agent starts
-	}
-	return true
 }
 
 func attemptOf(e runner.Event) string { return e.Batch + " " + strconv.Itoa(e.Attempt) }
@@ -284,16 +271,18 @@ func By(lines []Line, key string) ([]Group, error) {
 		if key == "day" {
 			return cmp.Compare(a.Key, b.Key)
 		}
-		return cmp.Compare(b.known(), a.known())
+		none := new(float64)
+		return cmp.Compare(*cmp.Or(b.Known(), none), *cmp.Or(a.Known(), none))
 	})
 	return out, nil
 }
 
-func (s Sum) known() float64 {
-	sum := 0.0
-	for _, v := range []*float64{s.BilledUSD, s.PlanUSD} {
-		if v != nil {
-			sum += *v
+// Known returns the sum of all known costs, those that a subscription pays among them; nil if none is known.
+func (s Sum) Known() *float64 {
+	var sum *float64
+	for _, x := range s.Sources {
+		if x.CostUSD != nil {
+			plus(&sum, *x.CostUSD)
 		}
 	}
 	return sum

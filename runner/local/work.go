@@ -157,6 +157,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	prepared = w.starting.enter()
 	w.meter.end(c.ID, &res.Usage)
 	steps.close(w, c, &e)
+	e.Sums = w.Layout.SumFiles(dir, journal.BriefFile, journal.LogFile)
 	if err != nil {
 		err = &agentError{err}
 	} else if ctx.Err() == nil { // the usage counts whatever the result

@@ -31,8 +31,8 @@ type Notifier struct {
 	told    []string        // failure reasons sent in this session
 	asked   []string        // questions to a person already sent
 	session int             // number of starts and resumes of the run
-	cost    *float64
-	unknown int
+	book    ledger.Ledger
+	spent   ledger.Sum
 	url     string
 
 	queue   chan Message
@@ -154,6 +154,7 @@ func (n *Notifier) messages(e runner.Event) []Message {
 	if err := n.fold.Apply(e); err != nil {
 		return nil // the journal's reader reports this error in more detail
 	}
+	low := n.spend(e)
 	var out []Message
 	tell := func(k Kind, cause string) {
 		if m, ok := n.message(k, e, cause); ok {
@@ -176,7 +177,6 @@ func (n *Notifier) messages(e runner.Event) []Message {
 		}
 		tell(Started, fmt.Sprint(n.session))
 	case runner.Executed, runner.Spent:
-		low := n.spent(e)
 		switch e.Outcome {
 		case runner.OutcomeHuman:
 			n.told = append(n.told, e.Reason)
@@ -186,11 +186,6 @@ func (n *Notifier) messages(e runner.Event) []Message {
 				n.told = append(n.told, e.Reason)
 				tell(Paused, e.Reason)
 			}
-		}
-		if low {
-			e.Reason = fmt.Sprintf("%s of %s", ledger.Dollars(*n.cost), ledger.Dollars(n.info.MaxCostUSD))
-			e.Batch, e.Attempt, e.Agent = "", 0, ""
-			tell(Budget, fmt.Sprint(n.info.MaxCostUSD))
 		}
 	case runner.Gated:
 		if e.Outcome == runner.OutcomeFailed {
@@ -207,6 +202,11 @@ func (n *Notifier) messages(e runner.Event) []Message {
 		n.url = urlIn(e.Reason)
 	case runner.RunFinished:
 		n.finished(e, tell)
+	}
+	if cost := n.spent.Known(); low {
+		e.Reason = fmt.Sprintf("%s of %s", ledger.Dollars(*cost), ledger.Dollars(n.info.MaxCostUSD))
+		e.Batch, e.Attempt, e.Agent = "", 0, ""
+		tell(Budget, fmt.Sprint(n.info.MaxCostUSD))
 	}
 	return out
 }
@@ -232,19 +232,16 @@ func (n *Notifier) finished(e runner.Event, tell func(Kind, string)) {
 	}
 }
 
-// spent adds the cost of an attempt and reports whether 80 % of the budget is used.
-func (n *Notifier) spent(e runner.Event) bool {
-	if e.Usage == nil || e.Usage.CostUSD == nil {
-		if e.Kind == runner.Spent || ledger.Attempted(e) {
-			n.unknown++
-		}
+// spend adds the cost of an attempt or review, and reports whether 80 % of the budget is used.
+func (n *Notifier) spend(e runner.Event) bool {
+	n.book.Event(e)
+	if len(n.book.Lines) == 0 {
 		return false
 	}
-	if n.cost == nil {
-		n.cost = new(float64)
-	}
-	*n.cost += *e.Usage.CostUSD
-	return n.info.MaxCostUSD > 0 && *n.cost >= 0.8*n.info.MaxCostUSD
+	n.spent.Add(n.book.Lines)
+	n.book.Lines = n.book.Lines[:0]
+	cost := n.spent.Known()
+	return cost != nil && n.info.MaxCostUSD > 0 && *cost >= 0.8*n.info.MaxCostUSD
 }
 
 // message returns a message, unless its kind is unwanted or one of the same kind, batch and cause was made before.
@@ -257,10 +254,8 @@ func (n *Notifier) message(k Kind, e runner.Event, cause string) (Message, bool)
 	m := Message{
 		Version: Version, Event: k, At: e.At.UTC(), Repository: n.repo, Run: e.Run, Plan: n.info.Plan, Title: n.info.Title,
 		Branch:  n.info.Branch,
-		Attempt: e.Attempt, Agent: e.Agent, Reason: e.Reason, CostUnknown: n.unknown, MaxCostUSD: n.info.MaxCostUSD,
-	}
-	if n.cost != nil {
-		m.CostUSD = new(*n.cost)
+		Attempt: e.Attempt, Agent: e.Agent, Reason: e.Reason, CostUSD: n.spent.Known(), CostUnknown: n.spent.Unknown,
+		MaxCostUSD: n.info.MaxCostUSD,
 	}
 	if i := slices.IndexFunc(n.info.Batches, func(b runner.BatchInfo) bool { return b.Key == e.Batch }); i >= 0 {
 		m.Batch, m.BatchTitle = n.info.Batches[i].Number, n.info.Batches[i].Title
@@ -344,7 +339,7 @@ type Message struct {
 	RetryAt    time.Time `json:"retry_at,omitzero"`  // with paused, if known
 
 	CostUSD     *float64 `json:"cost_usd"`     // known cost of the run so far; null if none is known
-	CostUnknown int      `json:"cost_unknown"` // attempts of unknown cost
+	CostUnknown int      `json:"cost_unknown"` // attempts and reviews of unknown cost
 	MaxCostUSD  float64  `json:"max_cost_usd,omitempty"`
 
 	Batches *Counts `json:"batches,omitempty"`

@@ -437,3 +437,27 @@ func TestPausedOnlyIfAllAgentsLimited(t *testing.T) {
 		t.Errorf("the notification has the time %s and the reason %s", m.RetryAt, m.Reason)
 	}
 }
+
+// The cost in a message is that of the report: reviews, critiques and cancelled work count.
+func TestMessageCostIncludesReviews(t *testing.T) {
+	worked := executed("k1", runner.OutcomeOK, "", usd(1))
+	worked.Critique = &runner.CritiqueCost{Usage: agents.Usage{CostUSD: usd(0.25)}}
+	review := func(batch string, cost *float64) runner.Event {
+		return runner.Event{Kind: runner.Reviewed, Batch: batch, Outcome: runner.OutcomeOK,
+			Usage: &agents.Usage{CostUSD: cost}}
+	}
+	l := listen(t)
+	n := New(Options{Hook: l.hook, Info: info()})
+	for _, e := range []runner.Event{worked, review("k1", usd(0.5)), review("", usd(2)), review("", nil),
+		ended(runner.OutcomeOK, "")} {
+		n.Event(e)
+	}
+	n.Close()
+	told := l.told()
+	if len(told) == 0 {
+		t.Fatal("no message was sent")
+	}
+	if m := told[len(told)-1]; m.CostUSD == nil || *m.CostUSD != 3.75 || m.CostUnknown != 1 {
+		t.Errorf("the cost is %v with %d unknown, want 3.75 with 1", m.CostUSD, m.CostUnknown)
+	}
+}

@@ -3,8 +3,9 @@ package page
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -137,21 +138,21 @@ func (s *site) batchView(ctx context.Context, run, key string, q url.Values) (ba
 	v.facts(f.sum, lines)
 	if v.At != nil {
 		s.texts(ctx, &v)
-		v.gates(v.At.reports)
+		v.gates(v.At.Reports)
 		s.reviews(&v)
 	}
 	if v.At == nil || v.At.Tone == "good" || attempt == 0 {
-		s.receipt(&v, f.sum)
+		s.receipt(&v, run, f.sum)
 	}
 	return v, nil
 }
 
-// opened returns the index of the attempt that a batch's page shows first: the merged one, else the winner of the
-// tournament, else the last one.
+// opened returns the index of the attempt that a batch's page shows first: the merged one, else the winner of the last
+// tournament if no attempt followed it, else the last one.
 func opened(tries []try) int {
 	for _, word := range []string{"merged", "won"} {
 		for n := len(tries) - 1; n >= 0; n-- {
-			if tries[n].Word == word {
+			if tries[n].Word == word && (word == "merged" || tries[n].Number == tries[len(tries)-1].Number) {
 				return n
 			}
 		}
@@ -215,21 +216,20 @@ func (s *site) texts(ctx context.Context, v *batchView) {
 	v.Diff = s.diffOf(ctx, t)
 }
 
-func (s *site) receipt(v *batchView, b runner.BatchSummary) {
+func (s *site) receipt(v *batchView, run string, b runner.BatchSummary) {
 	if b.Receipt == "" {
 		return
 	}
 	v.ReceiptFile = ".runplan/" + b.Receipt
-	text, _, err := s.hub.readAll(b.Receipt, 1<<20)
-	var r journal.Receipt
-	if err == nil && text != "" {
-		if err = json.Unmarshal([]byte(text), &r); err == nil {
-			v.Receipt = &r
-			return
-		}
-	}
-	v.ReceiptNote = "The receipt cannot be read: it no longer exists."
-	if err != nil {
+	r, err := s.hub.Layout.ReadReceipt(run, b.Key, b.ReceiptSum)
+	switch {
+	case err == nil:
+		v.Receipt = &r
+	case errors.Is(err, fs.ErrNotExist):
+		v.ReceiptNote = "The receipt cannot be read: it no longer exists."
+	case errors.Is(err, journal.ErrReceiptChanged):
+		v.ReceiptNote = "The receipt is not shown: it was changed after the merge, so it proves nothing."
+	default:
 		v.ReceiptNote = "The receipt cannot be read: " + err.Error()
 	}
 }

@@ -83,6 +83,9 @@ func (h *hub) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if h.Sign != nil {
+		h.Sign(j)
+	}
 	h.journal = j
 	return nil
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/recent"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/routing"
@@ -39,6 +40,7 @@ type Options struct {
 	Layout  journal.Layout
 	Repo    *git.Repo
 	Alive   func([]runner.Summary) // corrects runs whose process is gone
+	Sign    func(*store.Journal)   // makes a journal tell what runplan wrote; nil accepts all
 	Waiting func(context.Context) (Waiting, error)
 	Acts    map[string]Act                                                 // by the name that forms send them to
 	Preview func(ctx context.Context, act, run string) (Outcome, error)    // an error is why the command would refuse

@@ -354,7 +354,7 @@ func rowOf(i int, b runner.BatchSummary, r ui.Row) row {
 	out := row{
 		ID: rowID(i), Href: batchHref(b.Key), Number: r.Number, Title: r.Label, Word: r.State, Tone: string(toneOf(r)),
 		Detail:   r.Detail,
-		Attempts: b.Attempts, Tests: none, Cost: none, Candidates: len(b.Candidates),
+		Attempts: b.Attempts, Tests: none, Cost: report.CostOf(b), Candidates: len(b.Candidates),
 	}
 	if len(b.Candidates) > 0 {
 		out.TournamentHref = "candidates/" + url.PathEscape(b.Key)
@@ -370,12 +370,6 @@ func rowOf(i int, b runner.BatchSummary, r ui.Row) row {
 		if b.TestsBefore != nil {
 			out.Tests += fmt.Sprintf(" (%+d)", *b.TestsAfter-*b.TestsBefore)
 		}
-	}
-	switch {
-	case b.CostUSD != nil:
-		out.Cost = phrase.Money(*b.CostUSD)
-	case b.Attempts > 0:
-		out.Cost = "unknown"
 	}
 	marks := lists.Map(r.Marks, func(m ui.Mark) string {
 		return strings.TrimSpace(ui.Style{}.Icon(m.Tone) + " " + m.Text)

@@ -9,8 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/ledger"
@@ -18,22 +17,15 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// try is an attempt at a batch, or a candidate of a tournament.
+// try is an attempt at a batch, in words.
 type try struct {
+	story.Attempt
 	Name, Href         string
 	Word, Tone, Reason string
 	On                 bool
-	Agent, Model, Tier string
 	Took, Cost, Tokens string
-	Number, Candidate  int
-	Variant            string
 	Score              *int
 	Terms              []runner.ScoreTerm
-	Base, Commit, Log  string
-	reports            []gates.Report
-	reviews            []reviewed
-	durationMS         int64
-	State              string
 }
 
 // tries reads the attempts of a batch from the journal.
@@ -41,18 +33,8 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 	if f.first == 0 {
 		return nil, nil, nil
 	}
-	var out []try
+	var all story.Attempts
 	var book ledger.Ledger
-	at := func(e runner.Event, candidate int) *try {
-		i := slices.IndexFunc(out, func(t try) bool { return t.Number == e.Attempt && t.Candidate == candidate })
-		if i < 0 {
-			out = append(out, try{Number: e.Attempt, Candidate: candidate, Word: "running", Tone: "busy", Cost: none,
-				Tokens: none})
-			i = len(out) - 1
-		}
-		return &out[i]
-	}
-	contests := story.Contests{}
 	for e, err := range journal.Events(ctx, f.journal, f.run, f.first) {
 		if err != nil {
 			return nil, nil, err
@@ -60,116 +42,88 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 		if e.Seq > f.last {
 			break
 		}
-		if e.Batch != f.key {
-			continue
-		}
-		book.Event(e)
-		contests.Apply(e)
-		switch e.Kind {
-		case runner.Sampled:
-			for _, slot := range e.Slots {
-				t := at(e, slot.Number)
-				t.Variant, t.Word, t.Tone = slot.Variant, "waiting", "idle"
-			}
-		case runner.Judged:
-			for _, score := range e.Scores {
-				t := at(e, score.Candidate)
-				t.scored(score, e)
-			}
-		case runner.Dispatched:
-			if runner.KindOf(e.Command) == runner.Execute {
-				t := at(e, contests.Candidate(e))
-				t.begun(e)
-				t.Log = s.hub.logOf(f.run, f.key, t.Number, t.Candidate)
-			} else if t := at(e, e.Candidate); (runner.KindOf(e.Command) == runner.Gate ||
-				runner.KindOf(e.Command) == runner.Trial) && t.Tone == "busy" {
-				t.Word = "checking"
-			}
-		case runner.Reviewed:
-			t := at(e, e.Candidate)
-			t.reviews = append(t.reviews, reviewed{runner.KindOf(e.Command), e.Review, e.Reports})
-			if e.Outcome == runner.OutcomeFailed || e.Outcome == runner.OutcomeShallow || e.Outcome == runner.OutcomeComplex {
-				t.Word, t.Tone, t.Reason = "review: to be fixed", "bad", e.Reason
-			}
-		case runner.ApprovalDenied:
-			if len(out) > 0 { // a person's word names no attempt; it is about the last one
-				t := &out[len(out)-1]
-				t.Word, t.Tone, t.Reason = "denied", "bad", e.By+": "+e.Reason
-			}
-		case runner.Executed, runner.Rebased, runner.Gated, runner.Tried, runner.Committed, runner.Merged:
-			at(e, e.Candidate).took(e)
-		}
-		if len(out) > maxTries {
-			out = slices.Delete(out, 0, len(out)-maxTries)
+		if e.Batch == f.key {
+			book.Event(e)
+			all.Apply(e)
 		}
 	}
-	if f.ended {
-		for i := range out {
-			if out[i].Tone == "busy" {
-				out[i].Word, out[i].Tone = "cut short", "warn"
-			}
-		}
+	list := all.Of(f.key)
+	var out []try
+	for _, a := range list[max(0, len(list)-maxTries):] {
+		out = append(out, s.tryOf(f, *a, book.Lines))
 	}
 	return out, book.Lines, nil
 }
 
-func (t *try) begun(e runner.Event) {
-	t.Word, t.Tone, t.Base, t.Tier = "editing", "busy", e.Base, e.Tier
-	t.Agent, t.Model = cmp.Or(e.Agent, t.Agent), cmp.Or(e.Model, t.Model)
-}
-
-func (t *try) took(e runner.Event) {
-	t.durationMS += e.DurationMS
-	t.Took = millis(t.durationMS)
-	if e.Kind == runner.Executed {
-		t.Agent, t.Model, t.Tier = e.Agent, e.Model, cmp.Or(e.Tier, t.Tier)
-		t.Cost, t.Tokens = "unknown", "unknown"
-		if u := e.Usage; u != nil {
-			if u.CostUSD != nil {
-				t.Cost = phrase.Money(*u.CostUSD)
-			}
-			if u.InputTokens != nil && u.OutputTokens != nil {
-				t.Tokens = tokens(*u.InputTokens) + " in, " + tokens(*u.OutputTokens) + " out"
-			}
-		}
-		t.Log = cmp.Or(e.Log, t.Log)
+// tryOf describes an attempt, with its part of the costs.
+func (s *site) tryOf(f frame, a story.Attempt, costs []ledger.Line) try {
+	t := try{Attempt: a, Tokens: none}
+	t.Word, t.Tone = wordOf(a)
+	if t.Tone == "busy" && f.ended {
+		t.Word, t.Tone = "cut short", "warn"
 	}
-	t.Variant = cmp.Or(e.Variant, t.Variant)
-	if e.Base != "" && e.Commit != "" {
-		t.Base, t.Commit = e.Base, e.Commit
+	if a.Failed() {
+		t.Reason = strings.TrimPrefix(a.By+": "+a.Reason, ": ")
 	}
-	if len(e.Reports) > 0 {
-		t.reports = e.Reports
+	if a.Step == runner.Dispatched && a.Log == "" {
+		t.Log = s.hub.logOf(f.run, f.key, a.Number, a.Candidate)
 	}
-	switch e.Outcome {
-	case runner.OutcomeOK:
-		t.Word, t.Tone = map[runner.EventKind]string{runner.Executed: "edited", runner.Rebased: "rebased",
-			runner.Gated: "checked", runner.Tried: "red together", runner.Committed: "committed",
-			runner.Merged: "merged"}[e.Kind], "busy"
-		if e.Kind == runner.Merged || e.Kind == runner.Gated && t.Candidate > 0 {
-			t.Tone = "good"
-		}
-	case runner.OutcomeMoved, runner.OutcomeChanged:
-	case runner.OutcomeLimited, runner.OutcomeHuman, runner.OutcomeCancelled:
-		t.Word, t.Tone, t.Reason = strings.ReplaceAll(string(e.Outcome), "_", " "), "warn", e.Reason
-	default:
-		t.Word, t.Tone, t.Reason = strings.ReplaceAll(string(e.Outcome), "_", " "), "bad", e.Reason
+	if a.Outcome != "" {
+		t.Took = millis(a.DurationMS)
 	}
-}
-
-func (t *try) scored(c runner.CandScore, e runner.Event) {
-	t.Variant, t.Terms = cmp.Or(c.Variant, t.Variant), c.Terms
-	t.Score = &c.Score
+	spent := ledger.Add(lists.Filter(costs,
+		func(l ledger.Line) bool { return l.Attempt == a.Number && l.Candidate == a.Candidate }))
+	t.Cost = costText(spent)
 	switch {
-	case c.Void != "":
-		t.Score, t.Word, t.Tone, t.Reason = nil, "no verdict", "muted", c.Void
-	case e.Outcome == runner.OutcomeOK && e.Candidate == c.Candidate:
-		t.Word, t.Tone = "won", "good"
-	case c.Passed:
-		t.Word, t.Tone = "passed", "good"
-	default:
-		t.Word, t.Tone = "failed", "bad"
+	case spent.Input+spent.Output > 0:
+		t.Tokens = tokens(spent.Input) + " in, " + tokens(spent.Output) + " out"
+	case spent.Uncounted > 0:
+		t.Tokens = "unknown"
 	}
+	if c := a.Score; c != nil && c.Void != "" {
+		t.Reason = c.Void
+	} else if c != nil {
+		t.Score, t.Terms = &c.Score, c.Terms
+	}
+	return t
+}
+
+// wordOf returns the state of an attempt in words, and its tone.
+func wordOf(a story.Attempt) (word, tone string) {
+	word = strings.ReplaceAll(string(a.Outcome), "_", " ")
+	switch {
+	case a.Score != nil && a.Score.Void != "":
+		return "no verdict", "muted"
+	case a.Won:
+		return "won", "good"
+	case a.Score != nil && a.Score.Passed:
+		return "passed", "good"
+	case a.Score != nil:
+		return "failed", "bad"
+	case a.Step == "" && a.Doing == "":
+		return "waiting", "idle"
+	case !a.Failed() && (a.Doing == runner.Gate || a.Doing == runner.Trial):
+		return "checking", "busy"
+	case a.Step == "":
+		return "running", "busy"
+	case a.Outcome == "" && a.Doing == "": // its command was cancelled
+		return "cut short", "warn"
+	case a.Outcome == "":
+		return "editing", "busy"
+	case a.Step == runner.Gated && a.Candidate > 0 && !a.Failed():
+		return "checked", "good"
+	case !a.Failed():
+		word = map[runner.EventKind]string{runner.Executed: "edited", runner.Rebased: "rebased", runner.Gated: "checked",
+			runner.Reviewed: "reviewed", runner.Committed: "committed", runner.Merged: "merged"}[a.Step]
+		return word, map[bool]string{true: "good", false: "busy"}[a.Step == runner.Merged]
+	case a.Step == runner.ApprovalDenied:
+		return "denied", "bad"
+	case a.Outcome == runner.OutcomeLimited, a.Outcome == runner.OutcomeHuman, a.Outcome == runner.OutcomeCancelled:
+		return word, "warn"
+	case a.Step == runner.Reviewed:
+		return "review: to be fixed", "bad"
+	}
+	return word, "bad"
 }
 
 func (t try) name() string {

@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // gateView is a gate with something to report, or a pass of a review.
@@ -102,13 +103,6 @@ func (v *batchView) critique(h *hub, dir string) {
 	}
 }
 
-// reviewed is a review of an attempt, as the journal has it.
-type reviewed struct {
-	kind    runner.CommandKind
-	info    *runner.ReviewInfo
-	reports []gates.Report
-}
-
 // reviewView is a review: of a batch, of its blueprints, or of a whole run.
 type reviewView struct {
 	Title, Word, Tone, Text string
@@ -123,21 +117,21 @@ const maxReview = 2 << 20
 
 // reviews shows the reviews of the attempt, the last one first.
 func (s *site) reviews(v *batchView) {
-	for n, r := range slices.Backward(v.At.reviews) {
-		if r.info == nil {
+	for n, r := range slices.Backward(v.At.Reviews) {
+		if r.Info == nil {
 			continue
 		}
 		title, of := "Review", ""
-		if r.kind == runner.Fidelity {
+		if r.Kind == runner.Fidelity {
 			title, of = "Review of its blueprints", "fidelity"
 		}
-		view := s.reviewView(title, *r.info)
-		if slices.ContainsFunc(v.At.reviews[n+1:],
-			func(later reviewed) bool { return later.info != nil && later.info.File == r.info.File }) {
+		view := s.reviewView(title, *r.Info)
+		if slices.ContainsFunc(v.At.Reviews[n+1:],
+			func(later story.Review) bool { return later.Info != nil && later.Info.File == r.Info.File }) {
 			continue // the file is the later one's
 		}
 		if len(view.Passes)+len(view.Quiet) == 0 {
-			for _, rep := range r.reports {
+			for _, rep := range r.Reports {
 				view.Passes = append(view.Passes, gateViewOf(rep.Gate, rep, foundOf(rep.Findings)))
 			}
 		}
@@ -239,9 +233,9 @@ func (s *site) showBatchReview(w http.ResponseWriter, r *http.Request, run strin
 		if strconv.Itoa(t.Number) != q.Get("a") || strconv.Itoa(t.Candidate) != q.Get("c") {
 			continue
 		}
-		for _, x := range slices.Backward(t.reviews) {
-			if x.info != nil && (x.kind == runner.Fidelity) == (q.Get("of") == "fidelity") {
-				return s.kept(w, x.info.File)
+		for _, x := range slices.Backward(t.Reviews) {
+			if x.Info != nil && (x.Kind == runner.Fidelity) == (q.Get("of") == "fidelity") {
+				return s.kept(w, x.Info.File)
 			}
 		}
 	}

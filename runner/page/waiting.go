@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // Waiting holds everything that waits for a person, except the approvals of runs.
@@ -106,14 +107,10 @@ func (h *hub) approvals(ctx context.Context) ([]approval, error) {
 		h.standing(&sum)
 		for i, q := range sum.Waiting {
 			a := approval{Approval: q, RunTitle: l.Title, Anchor: fmt.Sprintf("ask-%s-%d", short(l.Run), i+1), RunHref: "/run/" +
-				l.Run + "/", Live: sum.Status.Live()}
+				l.Run + "/", Live: sum.Status.Live(), Answered: map[runner.EventKind]string{
+				runner.ApprovalGiven: "approved", runner.ApprovalDenied: "denied"}[q.Answer(unheard)]}
 			if q.Batch != "" {
 				a.BatchHref = a.RunHref + batchHref(q.Batch)
-			}
-			for _, e := range unheard {
-				if e.Command == q.Command && e.Commit == q.Commit && e.Tree == q.Tree {
-					a.Answered = map[bool]string{true: "approved", false: "denied"}[e.Kind == runner.ApprovalGiven]
-				}
 			}
 			out = append(out, a)
 		}
@@ -138,7 +135,7 @@ func (s *site) waitingParts(ctx context.Context) (waitingView, []web.Part, error
 	}
 	for i := range v.Approvals {
 		a := &v.Approvals[i]
-		a.Diff = s.diffOf(ctx, &try{Base: a.Base, Commit: cmp.Or(a.Commit, a.Tree)})
+		a.Diff = s.diffOf(ctx, &try{Attempt: story.Attempt{Base: a.Base, Commit: cmp.Or(a.Commit, a.Tree)}})
 	}
 	v.Nothing = len(v.Approvals)+v.count() == 0
 	k := sketch{site: s}

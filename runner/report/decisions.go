@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/routing"
@@ -23,10 +22,7 @@ type Decisions struct {
 	files map[string]int
 
 	contests story.Contests
-
-	last   time.Time
-	wall   int64 // of all sessions, in milliseconds
-	worked int64 // sum of the batches' times
+	fold     runner.Fold
 }
 
 // Lines returns the lines for one event.
@@ -37,20 +33,13 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 	if d.tiers == nil || e.Kind == runner.RunStarted {
 		d.tiers, d.on, d.after, d.files, d.contests = map[string]string{}, map[string][]string{}, map[string]int{},
 			map[string]int{}, story.Contests{}
-		d.last = e.At
 	}
-	if e.Kind != runner.RunResumed && !d.last.IsZero() { // the pause before it does not count
-		d.wall += e.At.Sub(d.last).Milliseconds()
-	}
-	d.last = e.At
+	_ = d.fold.Apply(e) // the journal's reader reports this error in more detail
 	var out []routing.Line
 	say := func(kind routing.Kind, format string, args ...any) {
 		out = append(out, routing.Line{Kind: kind, Text: fmt.Sprintf(format, args...)})
 	}
 	name := "B" + d.number(e.Batch)
-	if e.Command != "" && e.Kind != runner.Waited {
-		d.worked += e.DurationMS
-	}
 	d.contests.Apply(e)
 	switch e.Kind {
 	case runner.Dispatched:
@@ -93,8 +82,8 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 			say(routing.LogFallback, "%s", text)
 		}
 	case runner.RunFinished:
-		if d.info.Mode == string(routing.Team) && e.Outcome == runner.OutcomeOK && d.wall > 0 {
-			say(routing.LogMode, "%s", routing.SpeedUpText(d.info.SpeedUp, float64(d.worked)/float64(d.wall)))
+		if real := realSpeedUp(d.fold.Summary()); real > 0 {
+			say(routing.LogMode, "%s", routing.SpeedUpText(d.info.SpeedUp, real))
 		}
 	}
 	return out

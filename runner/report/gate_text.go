@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 func toneOf(s gates.Status) ui.Tone {
@@ -96,7 +97,7 @@ func place(f gates.Finding) string { return ui.Sanitize(phrase.Place(f.Path, f.L
 
 // saidOf returns the warnings of a report that no other line shows.
 func saidOf(r gates.Report) []string {
-	if r.Gate == OutsideGate { // already shown when it was recorded
+	if r.Gate == story.OutsideGate { // already shown when it was recorded
 		return nil
 	}
 	return r.Said()

@@ -14,46 +14,27 @@ import (
 	"github.com/runplan/runplan/runner/story"
 )
 
-// attempt is one attempt at a batch, from the events.
-type attempt struct {
-	number     int
-	candidate  int // in a tournament
-	variant    string
-	agent      string
-	outcome    runner.Outcome
-	reason     string
-	durationMS int64
-	reports    []gates.Report
-	outside    []finding // changes outside the workspace, from any event
-	log        string
-}
-
-// name names the attempt, and its candidate in a tournament.
-func (a attempt) name() string {
-	name := fmt.Sprintf("attempt %d", a.number)
-	if a.candidate > 0 {
-		name += " " + candidateName(a.candidate, a.variant)
+// attemptName names an attempt, and its candidate in a tournament.
+func attemptName(a *story.Attempt) string {
+	name := fmt.Sprintf("attempt %d", a.Number)
+	if a.Candidate > 0 {
+		name += " " + candidateName(a.Candidate, a.Variant)
 	}
 	return name
 }
 
-// by appends the agent, if it is known.
-func (a attempt) by(text string) string {
-	if a.agent == "" {
+// by appends the agent of an attempt, if it is known.
+func by(a *story.Attempt, text string) string {
+	if a.Agent == "" {
 		return text
 	}
-	return text + ", " + a.agent
+	return text + ", " + agentName(a.Agent, a.Model)
 }
 
-func (a attempt) failed() bool { return a.outcome != runner.OutcomeOK && a.outcome != "" }
-
-// OutsideGate is the gate name of reports on changes outside the workspace.
-const OutsideGate = "outside"
-
-// sawOutside adds changes outside the workspace, without duplicates.
-func (a *attempt) sawOutside(reports []gates.Report) {
-	for _, r := range reports {
-		if r.Gate != OutsideGate {
+// outsideOf returns the changes outside the workspace, without duplicates.
+func outsideOf(a *story.Attempt) (out []finding) {
+	for _, r := range a.Reports {
+		if r.Gate != story.OutsideGate {
 			continue
 		}
 		g := failedGateOf(r)
@@ -61,11 +42,12 @@ func (a *attempt) sawOutside(reports []gates.Report) {
 			g.Findings = append(g.Findings, finding{Message: fmt.Sprintf("and %d more, which the journal has", g.More)})
 		}
 		for _, f := range g.Findings {
-			if !slices.Contains(a.outside, f) {
-				a.outside = append(a.outside, f)
+			if !slices.Contains(out, f) {
+				out = append(out, f)
 			}
 		}
 	}
+	return out
 }
 
 // sight lists an agent's changes outside its workspace in a successful attempt.
@@ -79,8 +61,8 @@ func sights(s runner.Summary, past *Past) []sight {
 	var out []sight
 	for _, b := range s.Batches {
 		for _, a := range past.of(b.Key) {
-			if len(a.outside) > 0 && !a.failed() {
-				out = append(out, sight{ui.Sanitize(b.Number), ui.Sanitize(b.Title), a.by(a.name()), a.outside})
+			if found := outsideOf(a); len(found) > 0 && !a.Failed() {
+				out = append(out, sight{ui.Sanitize(b.Number), ui.Sanitize(b.Title), by(a, attemptName(a)), found})
 			}
 		}
 	}
@@ -113,19 +95,23 @@ type finding struct{ Place, Rule, Message, Fix, Severity string }
 const maxFindings = 20
 
 // failures returns the failures of batch b. Without events, only the last reason is known.
-func failures(b runner.BatchSummary, list []attempt) []failure {
+func failures(b runner.BatchSummary, list []*story.Attempt) []failure {
 	var out []failure
 	for i, a := range list {
-		if !a.failed() {
+		if !a.Failed() {
 			continue
 		}
-		word := strings.ReplaceAll(ui.Sanitize(string(a.outcome)), "_", " ")
+		word := strings.ReplaceAll(ui.Sanitize(string(a.Outcome)), "_", " ")
 		f := failure{
-			Head:   a.by(fmt.Sprintf("%s %s after %s", a.name(), word, ui.Duration(millis(a.durationMS)))),
-			Reason: ui.Sanitize(a.reason), Log: ui.Sanitize(a.log), Last: i == len(list)-1,
+			Head:   by(a, fmt.Sprintf("%s %s after %s", attemptName(a), word, ui.Duration(millis(a.DurationMS)))),
+			Reason: ui.Sanitize(a.Reason), Log: ui.Sanitize(a.Log), Last: i == len(list)-1,
 			Batch: b.Key, Outcome: word,
 		}
-		for _, r := range a.reports {
+		reports := a.Reports
+		if a.Step == runner.Reviewed {
+			reports = append(slices.Clip(reports), a.Reviews[len(a.Reviews)-1].Reports...)
+		}
+		for _, r := range reports {
 			if r.Status == gates.Fail || r.Status == gates.Warn {
 				f.Gates = append(f.Gates, failedGateOf(r))
 			}
@@ -192,30 +178,34 @@ func shell(s string) string {
 // Past holds the history of a run for its report: the failures and the timeline. It reads events one at a time and
 // keeps little of each, because long runs have many large events.
 type Past struct {
-	attempts map[string][]attempt // by batch
+	attempts story.Attempts
 	course   story.Course
 }
 
 // PastOf reads the events of a run, in journal order. It returns the error of the iterator.
 func PastOf(events iter.Seq2[runner.Event, error]) (*Past, error) {
-	p := &Past{attempts: map[string][]attempt{}, course: story.NewCourse()}
+	p := &Past{course: story.NewCourse()}
 	for e, err := range events {
 		if err != nil {
 			return nil, err
 		}
 		p.course.Apply(e)
-		p.attempted(e)
+		if a := p.attempts.Apply(e); a != nil && !a.Failed() { // passed gates are in the summary
+			a.Reviews = nil
+			a.Reports = slices.DeleteFunc(slices.Clone(a.Reports),
+				func(r gates.Report) bool { return r.Gate != story.OutsideGate })
+		}
 	}
 	p.course.End()
 	return p, nil
 }
 
 // of returns the attempts at a batch, or none without events.
-func (p *Past) of(batch string) []attempt {
+func (p *Past) of(batch string) []*story.Attempt {
 	if p == nil {
 		return nil
 	}
-	return p.attempts[batch]
+	return p.attempts.Of(batch)
 }
 
 // waited formats the time that a batch waited, or with "" the run; "" if it did not wait, or without events.
@@ -235,47 +225,4 @@ func (p *Past) lanes(s runner.Summary) (lanes []lane, total int64) {
 		return nil, 0
 	}
 	return lanesOf(p.course, s), p.course.Total
-}
-
-func (p *Past) attempted(e runner.Event) {
-	switch e.Kind {
-	case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged, runner.ApprovalDenied:
-	case runner.Reviewed:
-		if e.Batch == "" || e.Outcome == runner.OutcomeOK || e.Outcome == runner.OutcomeSkipped ||
-			e.Outcome == runner.OutcomeUndecided {
-			return
-		}
-	default:
-		return
-	}
-	list := p.attempts[e.Batch]
-	i := slices.IndexFunc(list, func(a attempt) bool { return a.number == e.Attempt && a.candidate == e.Candidate })
-	if i < 0 {
-		i = len(list)
-		list = append(list, attempt{number: e.Attempt, candidate: e.Candidate, variant: e.Variant})
-	}
-	a := &list[i]
-	a.durationMS += e.DurationMS
-	if e.Outcome != runner.OutcomeMoved && e.Outcome != runner.OutcomeChanged {
-		a.outcome, a.reason = e.Outcome, e.Reason
-	}
-	if told := worthTelling(e); len(told) > 0 {
-		a.reports = told
-	}
-	a.sawOutside(e.Reports)
-	if e.Log != "" {
-		a.log = e.Log
-	}
-	if e.Kind == runner.Executed {
-		a.agent = agentName(e.Agent, e.Model)
-	}
-	p.attempts[e.Batch] = list
-}
-
-// worthTelling returns the reports of an event to show. Passed gates are in the summary.
-func worthTelling(e runner.Event) []gates.Report {
-	if e.Outcome != runner.OutcomeOK {
-		return e.Reports
-	}
-	return slices.DeleteFunc(slices.Clone(e.Reports), func(r gates.Report) bool { return r.Gate != OutsideGate })
 }

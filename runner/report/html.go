@@ -150,8 +150,8 @@ func tiles(s runner.Summary, f figures, waited string) []tile {
 	}
 	out = append(out, tile{"wall time", ui.Duration(millis(s.DurationMS)), waited, string(ui.Idle)})
 	cost := tile{"cost", f.money(), "", string(ui.Idle)}
-	if f.priced > 0 && f.unpriced > 0 {
-		cost.Value, cost.Note = "≥ "+phrase.Money(f.cost), "unknown for "+phrase.Count(f.unpriced, "batch")
+	if what := f.unknown(); f.priced > 0 && what != "" {
+		cost.Value, cost.Note = "≥ "+phrase.Money(f.cost), "unknown for "+what
 	}
 	out = append(out, cost)
 	if f.after != nil {

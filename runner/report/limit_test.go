@@ -9,6 +9,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // limited returns the events of a run in which a second agent takes over and also meets a limit, so the run waits for
@@ -126,7 +127,7 @@ func TestDecisionsIncludeFallback(t *testing.T) {
 // finding, whether or not the agent failed for it.
 func TestReportListsOutsideChanges(t *testing.T) {
 	s, events := example(t)
-	saw := gates.Report{Gate: OutsideGate, Status: gates.Warn, Findings: []gates.Finding{
+	saw := gates.Report{Gate: story.OutsideGate, Status: gates.Warn, Findings: []gates.Finding{
 		{Rule: "outside/checkout", Message: "kept.txt in your checkout changed <b>", Severity: gates.Warning},
 		{Rule: "outside/refs", Message: "your branch old was deleted", Severity: gates.Warning},
 	}}

@@ -143,9 +143,7 @@ func (r *retries) apply(e runner.Event) {
 		}
 		r.failed[b], r.open[b] = true, false
 	}
-	if e.Candidate == 0 { // the attempts at a batch whose tournament was won do not count
-		r.contests.Apply(e)
-	}
+	r.contests.Apply(e)
 	switch {
 	case e.Kind == runner.RunResumed:
 		clear(r.failed) // the user may have corrected the cause

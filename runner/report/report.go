@@ -109,7 +109,8 @@ type figures struct {
 	runner.Tally
 	total, attempts  int
 	cost             float64
-	priced, unpriced int // batches that ran, by whether their cost is known
+	priced, unpriced int  // batches that ran, by whether their cost is known
+	review           bool // the cost of the final review is unknown
 	before, after    *int
 }
 
@@ -141,14 +142,27 @@ func figuresOf(s runner.Summary) figures {
 			f.cost += *b.CostUSD
 		}
 	}
+	if s.ReviewCostUSD != nil {
+		f.cost += *s.ReviewCostUSD
+	}
+	f.review = s.ReviewCostUSD == nil && s.Review != nil && len(s.Review.Reviewers) > 0
 	return f
+}
+
+// unknown names what has an unknown cost; "" for nothing.
+func (f figures) unknown() string {
+	parts := some(count{f.unpriced, phrase.Noun(f.unpriced, "batch")})
+	if f.review {
+		parts = append(parts, "the final review")
+	}
+	return strings.Join(parts, " and ")
 }
 
 func (f figures) money() string {
 	switch {
 	case f.priced+f.unpriced == 0:
 		return none
-	case f.unpriced == 0:
+	case f.unknown() == "":
 		return phrase.Money(f.cost)
 	case f.priced == 0:
 		return "unknown"
@@ -191,7 +205,8 @@ func some(counts ...count) []string {
 	return out
 }
 
-func costOf(b runner.BatchSummary) string {
+// CostOf returns the cost of a batch in words: "–" before an agent has worked, "unknown" if it was not reported.
+func CostOf(b runner.BatchSummary) string {
 	switch {
 	case b.CostUSD != nil:
 		return phrase.Money(*b.CostUSD)

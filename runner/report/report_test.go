@@ -199,7 +199,7 @@ func TestUnknownCostIsNotZero(t *testing.T) {
 		"$0.0040": {State: "merged", Attempts: 1, CostUSD: &some},
 		none:      {State: "waiting"},
 	} {
-		if got := costOf(b); got != want {
+		if got := CostOf(b); got != want {
 			t.Errorf("cost of %+v: %s, want %s", b, got, want)
 		}
 	}

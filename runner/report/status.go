@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // Status writes runs as runplan status shows them: the run, its batches as a table, and the totals. A width above 0
@@ -121,7 +122,7 @@ func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 	return []string{
 		ui.Sanitize(b.Number), ui.Sanitize(b.Title), st.Tone(f.tone, st.Icon(f.tone)+" "+f.word),
 		or(b.Attempts > 0, fmt.Sprint(b.Attempts)),
-		orNone(agentName(b.Agent, b.Model)), tier, time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), costOf(b),
+		orNone(agentName(b.Agent, b.Model)), tier, time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), CostOf(b),
 		strings.Join(last, "  "),
 	}
 }
@@ -166,7 +167,7 @@ func gateNotes(s runner.Summary) []string {
 	var out []string
 	for _, b := range s.Batches {
 		for _, g := range b.Gates {
-			if g.Gate == OutsideGate || isPromise(g) {
+			if g.Gate == story.OutsideGate || isPromise(g) {
 				g.Said = nil // it has its own section
 			}
 			for _, said := range g.Said {
@@ -241,8 +242,8 @@ func totals(s runner.Summary) string {
 }
 
 func (f figures) costWords() string {
-	if f.priced > 0 && f.unpriced > 0 {
-		return fmt.Sprintf("cost %s, unknown for %s", phrase.Money(f.cost), phrase.Count(f.unpriced, "batch"))
+	if what := f.unknown(); f.priced > 0 && what != "" {
+		return fmt.Sprintf("cost %s, unknown for %s", phrase.Money(f.cost), what)
 	}
 	if m := f.money(); m != none {
 		return "cost " + m

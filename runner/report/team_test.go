@@ -56,9 +56,13 @@ func TestTeamBoard(t *testing.T) {
 	golden(t, "team-board.txt", out.String())
 }
 
-// All outputs at the end of a run show the same speed-up.
+// All outputs at the end of a run show the same speed-up. The final review is work on no batch, so it is part of the
+// time and not of the work.
 func TestOutputsAgreeOnSpeedUp(t *testing.T) {
 	events := team(t)
+	end := len(events) - 1
+	events = slices.Insert(slices.Clone(events), end, runner.Event{Kind: runner.Reviewed, Command: "run/r1/review",
+		At: events[end].At, Outcome: runner.OutcomeOK, DurationMS: 600_000})
 	s := fold(t, events)
 	want := times(realSpeedUp(s))
 	var d Decisions
@@ -74,8 +78,8 @@ func TestOutputsAgreeOnSpeedUp(t *testing.T) {
 		!strings.Contains(totals(s), want) {
 		t.Errorf("not all tell of %s: %s; %s", want, decisionOf(s), totals(s))
 	}
-	if !strings.HasPrefix(logged, "speed-up real=") {
-		t.Errorf("the log of decisions says %q", logged)
+	if told := routing.SpeedUpText(s.SpeedUp, realSpeedUp(s)); logged != told {
+		t.Errorf("the log of decisions says %q, want %q", logged, told)
 	}
 	s.Status = runner.RunActive
 	if realSpeedUp(s) != 0 || strings.Contains(decisionOf(s), "real") {
@@ -299,6 +303,29 @@ func TestMetrics(t *testing.T) {
 	golden(t, "metrics.txt", strings.Join(m.Lines(), "\n")+"\n")
 	if text := strings.Join(Metrics{}.Lines(), "\n"); strings.Count(text, noData) != 7 || strings.Contains(text, ": 0 b") {
 		t.Errorf("empty metrics are printed as\n%s", text)
+	}
+}
+
+// An attempt after the winner of a tournament failed to land is a plain retry, also without another tournament.
+func TestMetricsCountRetryAfterTournament(t *testing.T) {
+	events := []runner.Event{
+		{Kind: runner.Sampled, Outcome: runner.OutcomeOK, Slots: []runner.Slot{{Number: 1}, {Number: 2}, {Number: 3}}},
+		{Kind: runner.Dispatched, Command: "a/r1-c1/execute"},
+		{Kind: runner.Executed, Command: "a/r1-c1/execute", Outcome: runner.OutcomeOK, Candidate: 1},
+		{Kind: runner.Gated, Command: "a/r1-c1/gate", Outcome: runner.OutcomeOK, Candidate: 1},
+		{Kind: runner.Judged, Command: "a/r1-c3/judge", Outcome: runner.OutcomeOK, Candidate: 1},
+		{Kind: runner.Committed, Command: "a/r1-c4/commit", Outcome: runner.OutcomeFailed, Reason: "a hook refused"},
+		{Kind: runner.Dispatched, Command: "a/r2-c0/execute", Attempt: 2},
+		{Kind: runner.Executed, Command: "a/r2-c0/execute", Attempt: 2, Outcome: runner.OutcomeOK},
+		{Kind: runner.Merged, Command: "a/r2-c3/merge", Attempt: 2, Outcome: runner.OutcomeOK},
+	}
+	for i := range events {
+		events[i].Batch, events[i].Attempt = "a", max(1, events[i].Attempt)
+	}
+	var m Metrics
+	m.Add(runner.Summary{}, events)
+	if m.Retries != 1 || m.Successes != 1 {
+		t.Errorf("%d of %d retries succeeded, want 1 of 1", m.Successes, m.Retries)
 	}
 }
 

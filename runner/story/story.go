@@ -1,7 +1,8 @@
 // Package story derives the timeline of a run from its events and draws it, for the report and the page. A span is a
 // period in which one batch was edited, checked, merged, or waited for a limit. The spans give the commands that run now,
 // and the working time and waiting time of a batch and of the run. Pauses between the sessions of a run do not count.
-// [Contests] tells whether a command belongs to a candidate that competes with others.
+// [Contests] tells whether a command belongs to a candidate that competes with others, and [Attempts] has the attempts at
+// each batch, with the reports of their gates.
 package story
 
 import (

@@ -367,7 +367,7 @@ func (r *run) handedOut(e runner.Event) {
 func (r *run) record(e runner.Event) []runner.Command {
 	if _, err := e.Encode(); err != nil { // an event too large for the journal becomes an error
 		e = runner.Event{Kind: e.Kind, Command: e.Command, Batch: e.Batch, Attempt: e.Attempt, Outcome: runner.OutcomeError,
-			Reason: err.Error()}
+			Reason: err.Error(), Usage: e.Usage}
 	}
 	underWay := lists.Map(r.jobs, func(j *job) runner.Command { return j.Command })
 	cmds := r.take(r.recorder.Fold(e, underWay))

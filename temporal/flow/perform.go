@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/temporal/shared"
 )
@@ -94,11 +95,15 @@ func failure(c runner.Command, err error) runner.Event {
 	if errors.As(err, &app) {
 		text = app.Message()
 	}
+	e := runner.Event{Outcome: runner.OutcomeError, Reason: text}
 	var late *temporal.TimeoutError
 	if errors.As(err, &late) {
-		text = "no worker has reported on it in time: " + late.Message()
+		e.Reason = "no worker has reported on it in time: " + late.Message()
+		if c.Kind == runner.Execute { // its agent may have worked, so its cost is unknown and not zero
+			e.Usage = &agents.Usage{Source: agents.SourceUnknown}
+		}
 	}
-	return c.Report(runner.Event{Outcome: runner.OutcomeError, Reason: text})
+	return c.Report(e)
 }
 
 // Landing is a run's request to land.

@@ -170,8 +170,11 @@ func (b *build) entry(ctx context.Context, a *attempt, p *proof, won bool) (*ent
 // brief reads what the agent was asked.
 func (b *build) brief(a *attempt) (string, error) {
 	text, err := b.Journal.Attached(a.made, journal.BriefFile, journal.MaxFile)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		err = noBrief
+	case errors.Is(err, journal.ErrFileChanged):
+		err = fileChanged
 	}
 	return string(text), err
 }

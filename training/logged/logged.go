@@ -124,7 +124,7 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.reason }
 
-// The reasons. unproven marks the ones about receipts.
+// The reasons. unproven marks the ones about receipts and about files that were changed later.
 var (
 	notMerged      = refusal{"no receipt: the batch was not merged", true}
 	receiptGone    = refusal{"no receipt: the file does not exist; runplan resume rewrites it", true}
@@ -132,6 +132,7 @@ var (
 	commitGone     = refusal{"git does not have the commit of the receipt", true}
 	noRun          = refusal{"no receipt: the task belongs to no run", true}
 	noRecord       = refusal{"no record of the review", true}
+	fileChanged    = refusal{"the brief or the log is not the one of the journal", true}
 	noBrief        = refusal{"the brief no longer exists", false}
 	noLog          = refusal{"the agent's log is missing or empty", false}
 	noChange       = refusal{"the attempt changed nothing", false}

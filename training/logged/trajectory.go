@@ -130,7 +130,10 @@ func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, format func(s
 			Merged: a == m.winner(), Receipt: p.sum, At: a.made.At},
 	}
 	log, err := b.Journal.Attached(a.made, journal.LogFile, journal.MaxFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, journal.ErrFileChanged):
+		return fileChanged
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	if b.follow(&t, log, format(t.Agent.Name)); len(t.Steps) == 1 {

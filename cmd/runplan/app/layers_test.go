@@ -74,7 +74,7 @@ func layers() []layer {
 		{"runner/stamps", []string{"internal/atomicfile", "internal/lazyre"}}, // files only: it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
 		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
-		{"runner/story", []string{"runner", "internal"}},
+		{"runner/story", []string{"runner", "gates", "internal"}},
 		{"runner/report", []string{"runner", "runner/story", "runner/trace", "gates", "routing", "internal"}},
 		{"runner/trace", []string{"runner", "runner/journal", "planparse", "internal"}},
 		{"runner/page", []string{"runner", "runner/failures", "runner/journal", "runner/ledger", "runner/report",

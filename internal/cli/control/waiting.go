@@ -61,14 +61,11 @@ func Waiting(ctx context.Context, a *cli.App, p *cli.Project) ([]waitingItem, er
 		}
 		plan := planOf(ctx, j, p.Layout, s)
 		for _, w := range s.Waiting {
-			item := waitingItem{Approval: w, Plan: s.Plan, Branch: s.Branch, Live: s.Status.Live()}
+			item := waitingItem{Approval: w, Plan: s.Plan, Branch: s.Branch, Live: s.Status.Live(),
+				Answered: map[runner.EventKind]string{runner.ApprovalGiven: "given",
+					runner.ApprovalDenied: "denied"}[w.Answer(unheard)]}
 			if w.Batch != "" {
 				item.Checkpoints = plan.Asked(w.Batch)
-			}
-			for _, ev := range unheard {
-				if ev.Command == w.Command && ev.Commit == w.Commit && ev.Tree == w.Tree {
-					item.Answered = map[bool]string{true: "given", false: "denied"}[ev.Kind == runner.ApprovalGiven]
-				}
 			}
 			out = append(out, item)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/models"
@@ -185,7 +186,11 @@ func (x *Prepared) describe(ctx context.Context) error {
 	}
 	routed(&x.Info, x.Plan, x.Decision, p.Config.Routing, o.Route.NoSpeculate)
 	x.Info.Candidates = candidates(x.Info, x.how)
-	if err := o.Sample.mark(&x.Info, x.Plan, p.Config.Sampling, &x.Decision); err != nil {
+	contests := p.Config.Sampling
+	if agent == solver.Name && p.Config.Source("sampling.sample_on_retry") == "default" {
+		contests.OnRetry = false // the limit of attempts is that of the model's answers (C-17)
+	}
+	if err := o.Sample.mark(&x.Info, x.Plan, contests, &x.Decision); err != nil {
 		return err
 	}
 	others, err := o.Limits.fallback(p.Config.Run)

@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/seal"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner/page"
 )
@@ -86,6 +87,7 @@ func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*w
 	}
 	pages, err := page.New(page.Options{
 		Name: filepath.Base(p.Repo.Root), Layout: p.Layout, Repo: p.Repo, Alive: p.LookAlive, Now: time.Now, Zone: time.Local,
+		Sign:    func(j *store.Journal) { _ = a.Signed(j) }, // a sandbox hides the key, and the page only lists
 		Waiting: func(ctx context.Context) (page.Waiting, error) { return waitingFor(ctx, a, p), nil },
 		Acts:    acts(a, p),
 		Preview: func(ctx context.Context, act, run string) (page.Outcome, error) { return preview(ctx, a, p, act, run) },
