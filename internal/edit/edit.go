@@ -8,6 +8,7 @@ package edit
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -58,7 +59,7 @@ func Apply(src string, e Edit) (string, error) {
 			return "", newMatchError(src, e, 0)
 		}
 	}
-	switch n := count(src, search); {
+	switch n := len(Places(src, search)); {
 	case n == 1 || n > 1 && e.All:
 		return strings.ReplaceAll(src, search, replace), nil
 	default:
@@ -66,30 +67,29 @@ func Apply(src string, e Edit) (string, error) {
 	}
 }
 
-// count counts the places where search begins, including overlapping ones: each of them may be the intended one.
-func count(src, search string) (n int) {
-	for i := 0; ; n++ {
-		j := strings.Index(src[i:], search)
+// Places lists where a text begins in src, including overlapping places.
+func Places(src, text string) []int {
+	var at []int
+	key := text[:min(len(text), 63)] // longer texts are searched byte by byte
+	for i := 0; ; i++ {
+		j := strings.Index(src[i:], key)
 		if j < 0 {
-			return n
+			return at
 		}
-		i += j + 1
+		if i += j; strings.HasPrefix(src[i:], text) {
+			at = append(at, i)
+		}
 	}
 }
 
 // wholeLines lists where search, which ends with a line end, begins at the start of a line, including overlapping
 // places. The last line of src may lack a line end.
 func wholeLines(src, search string) []int {
-	var at []int
-	for i := 0; i < len(src); {
-		if strings.HasPrefix(src[i:], search) || src[i:] == chomp(search) {
-			at = append(at, i)
-		}
-		j := strings.IndexByte(src[i:], '\n')
-		if j < 0 {
-			break
-		}
-		i += j + 1
+	begins := func(i int) bool { return i == 0 || src[i-1] == '\n' }
+	at := slices.DeleteFunc(Places(src, search), func(i int) bool { return !begins(i) })
+	last := chomp(search)
+	if i := len(src) - len(last); last != "" && strings.HasSuffix(src, last) && begins(i) {
+		at = append(at, i)
 	}
 	return at
 }
@@ -122,6 +122,9 @@ func chomp(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "\
 
 // endings gives text the line ends of src, if src uses only one kind.
 func endings(src, text string) string {
+	if !strings.Contains(src, "\r") && !strings.Contains(text, "\r") { // as most
+		return text
+	}
 	lf := strings.Count(src, "\n")
 	crlf := strings.Count(src, "\r\n")
 	switch {
