@@ -172,7 +172,8 @@ func TestPythonMemoryMatchesWholeFile(t *testing.T) {
 		"class A:\n    x = (\n\n    def f(self): pass\n\n    )\n",
 		"class A:\n    x = 1\n\n    def f(self): pass\n\n  # left\n\n    def g(self): pass\n",
 		"def f() -> '\\'':\n    pass\n\ndef g() -> ':': pass\n", "class A:\n    x = 1\n\n    def f(self): pass\n    \n",
-		"if x:\n    class A:\n        y = 1\n\n    def f(): pass\n\nif y: pass\nelse: pass\n"}
+		"if x:\n    class A:\n        y = 1\n\n    def f(): pass\n\nif y: pass\nelse: pass\n",
+		"class A:\n    x = 1\n\n    def f(self): pass\n\ny = 1\nclass B:\n    x = 1\n\n    def g(self): pass\n\n    def h(self): pass\n"}
 	for _, f := range corpus(t, Python) {
 		texts = append(texts, spoiled(rnd, f, 12)...)
 	}

@@ -75,8 +75,8 @@ func (m *PythonMemory) Glance(text string) (Outline, bool) {
 				continue // only its first assignment counts, and it holds nothing
 			}
 			seen[v] = seen[v] || x.Kind == Variable
-			if index[i] = len(out.Symbols); !s.inside && x.Parent < 0 {
-				class = index[i] // the last one of its piece goes on
+			if index[i] = len(out.Symbols); x.Parent < 0 {
+				class = index[i] // the last one of a piece goes on
 			}
 			out.Symbols = append(out.Symbols, x)
 		}
