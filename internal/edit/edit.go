@@ -70,14 +70,20 @@ func Apply(src string, e Edit) (string, error) {
 // Places lists where a text begins in src, including overlapping places.
 func Places(src, text string) []int {
 	var at []int
-	key := text[:min(len(text), 63)] // longer texts are searched byte by byte
-	for i := 0; ; i++ {
-		j := strings.Index(src[i:], key)
-		if j < 0 {
+	first := strings.IndexByte(text, '\n') + 1 // its first line; most lines of src end otherwise
+	for i := 0; ; {
+		end := strings.IndexByte(src[i:], '\n') + 1
+		if first == 0 {
+			end = strings.Index(src[i:], text) + 1
+		}
+		if end == 0 {
 			return at
 		}
-		if i += j; strings.HasPrefix(src[i:], text) {
-			at = append(at, i)
+		i += end
+		if first == 0 {
+			at = append(at, i-1)
+		} else if from := i - first; from >= 0 && src[from:i] == text[:first] && strings.HasPrefix(src[from:], text) {
+			at = append(at, from)
 		}
 	}
 }

@@ -36,6 +36,7 @@ type source struct {
 	secret *bool // nil: not checked yet
 
 	chunkOnce sync.Once // examples are made at the same time
+	plain     []string  // lines without line ends
 	chunks    []chunks.Span
 }
 
@@ -118,10 +119,13 @@ func (s *source) split() {
 	}
 }
 
-// chunked returns the chunks of the text, whose lines the caller has. Several commits show the same version of a file.
-func (s *source) chunked(lines []string) []chunks.Span {
-	s.chunkOnce.Do(func() { s.chunks = chunks.Chunks(s.path, lines) })
-	return s.chunks
+// chunked returns the lines of the text and its chunks. Several commits show the same version of a file.
+func (s *source) chunked() ([]string, []chunks.Span) {
+	s.chunkOnce.Do(func() {
+		s.plain = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
+		s.chunks = chunks.Chunks(s.path, s.plain)
+	})
+	return s.plain, s.chunks
 }
 
 // span returns the lines from to to, counted from 1. A file that does not exist has none.

@@ -55,8 +55,9 @@ func (m *maker) views(w *work, answers []edits.Answer) []*view {
 	asked := m.terms(w.task)
 	var out []*view
 	add := func(s *source, needs func(chunks.Span) bool) {
-		v := &view{source: s, lines: strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")}
-		for at, span := range s.chunked(v.lines) {
+		lines, spans := s.chunked()
+		v := &view{source: s, lines: lines}
+		for at, span := range spans {
 			x := window{path: s.path, span: span, at: at, needed: needs(span)}
 			if x.needed {
 				v.needed = append(v.needed, x)
