@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -31,10 +32,13 @@ const maxReparse = 8
 func readMarkdown(src []byte, offset int) document {
 	strict := map[int]bool{}
 	for round := 0; ; round++ {
-		b := &treeReader{strict: strict, strictAll: round >= maxReparse}
+		p := readings.Get().(*reading)
+		p.treeReader = treeReader{strict: strict, strictAll: round >= maxReparse, noLines: &text.Segments{}}
 		r := text.NewReader(src)
 		r.Advance(offset)
-		root := b.parser().Parse(r)
+		root := p.Parse(r)
+		b := p.treeReader
+		readings.Put(p)
 		bad := b.swallowing()
 		if bad == nil || b.strictAll {
 			return document{root: root, fences: b.fences, comment: b.html, aside: b.aside}
@@ -52,8 +56,20 @@ type treeReader struct {
 	html      *htmlBlock
 	// the lines of paragraphs and headings; their nodes have the index, as the position -2 - index
 	aside   []text.Segments
-	noLines text.Segments
+	noLines *text.Segments
 }
+
+// reading is a parser with its state. To make a parser takes as long as to parse a short plan.
+type reading struct {
+	treeReader
+	parser.Parser
+}
+
+var readings = sync.Pool{New: func() any {
+	p := &reading{}
+	p.Parser = p.parser()
+	return p
+}}
 
 // parser returns a CommonMark block parser with these differences: fences are tolerant, lists don't end
 // inside a fence, a line of dashes never makes a heading of the line above it, and of HTML only comments
@@ -82,7 +98,7 @@ type asideParser struct {
 func (p *asideParser) Close(node ast.Node, _ text.Reader, _ parser.Context) {
 	if lines := node.Lines(); lines.Len() > 0 {
 		p.reader.aside = append(p.reader.aside, *lines)
-		node.SetLines(&p.reader.noLines)
+		node.SetLines(p.reader.noLines)
 		node.SetPos(-1 - len(p.reader.aside))
 	}
 }

@@ -12,15 +12,30 @@ var addressRE = lazyre.New(`[A-Za-z0-9][\w.%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,
 // Addresses returns the mail addresses in a text, without those of the reserved example domains (RFC 2606) and without
 // the user git of a server.
 func Addresses(text string) []string {
-	if !mayAddress(text) {
-		return nil
+	var out []string
+	for at := 0; ; {
+		n := strings.IndexByte(text[at:], '@')
+		if n < 0 {
+			return slices.DeleteFunc(out, reserved)
+		}
+		// Only what is between other characters is searched, and no decorator is.
+		from, to := at+n, at+n+1
+		for from > at && inAddress(text[from-1]) {
+			from--
+		}
+		for to < len(text) && inAddress(text[to]) {
+			to++
+		}
+		if from < at+n || strings.Count(text[from:to], "@") > 1 {
+			out = append(out, addressRE.FindAllString(text[from:to], -1)...)
+		}
+		at = to
 	}
-	return slices.DeleteFunc(addressRE.FindAllString(text, -1), reserved)
 }
 
 // HideAddresses replaces the mail addresses in a text by one of a reserved domain.
 func HideAddresses(text string) string {
-	if !mayAddress(text) {
+	if len(Addresses(text)) == 0 {
 		return text
 	}
 	return addressRE.ReplaceAllStringFunc(text, func(a string) string {
@@ -38,22 +53,7 @@ func reserved(address string) bool {
 		func(d string) bool { return domain == d || strings.HasSuffix(domain, "."+d) })
 }
 
-// mayAddress is a fast check before addressRE: whether an @ is between two characters of an address, and not that of a
-// decorator.
-func mayAddress(text string) bool {
-	for at := 1; at < len(text)-1; at++ {
-		n := strings.IndexByte(text[at:len(text)-1], '@')
-		if n < 0 {
-			return false
-		}
-		if at += n; !strings.ContainsRune(" \t\n\"'`([{,", rune(text[at-1])) && inDomain(text[at+1]) {
-			return true
-		}
-	}
-	return false
-}
-
-// inDomain reports whether the name of a domain may contain c.
-func inDomain(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-'
+// inAddress reports whether an address may contain c.
+func inAddress(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("@._-+%", c) >= 0
 }

@@ -8,6 +8,7 @@ package edit
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -58,7 +59,7 @@ func Apply(src string, e Edit) (string, error) {
 			return "", newMatchError(src, e, 0)
 		}
 	}
-	switch n := count(src, search); {
+	switch n := len(Places(src, search)); {
 	case n == 1 || n > 1 && e.All:
 		return strings.ReplaceAll(src, search, replace), nil
 	default:
@@ -66,30 +67,35 @@ func Apply(src string, e Edit) (string, error) {
 	}
 }
 
-// count counts the places where search begins, including overlapping ones: each of them may be the intended one.
-func count(src, search string) (n int) {
-	for i := 0; ; n++ {
-		j := strings.Index(src[i:], search)
-		if j < 0 {
-			return n
+// Places lists where a text begins in src, including overlapping places.
+func Places(src, text string) []int {
+	var at []int
+	first := strings.IndexByte(text, '\n') + 1 // its first line; most lines of src end otherwise
+	for i := 0; ; {
+		end := strings.IndexByte(src[i:], '\n') + 1
+		if first == 0 {
+			end = strings.Index(src[i:], text) + 1
 		}
-		i += j + 1
+		if end == 0 {
+			return at
+		}
+		i += end
+		if first == 0 {
+			at = append(at, i-1)
+		} else if from := i - first; from >= 0 && src[from:i] == text[:first] && strings.HasPrefix(src[from:], text) {
+			at = append(at, from)
+		}
 	}
 }
 
 // wholeLines lists where search, which ends with a line end, begins at the start of a line, including overlapping
 // places. The last line of src may lack a line end.
 func wholeLines(src, search string) []int {
-	var at []int
-	for i := 0; i < len(src); {
-		if strings.HasPrefix(src[i:], search) || src[i:] == chomp(search) {
-			at = append(at, i)
-		}
-		j := strings.IndexByte(src[i:], '\n')
-		if j < 0 {
-			break
-		}
-		i += j + 1
+	begins := func(i int) bool { return i == 0 || src[i-1] == '\n' }
+	at := slices.DeleteFunc(Places(src, search), func(i int) bool { return !begins(i) })
+	last := chomp(search)
+	if i := len(src) - len(last); last != "" && strings.HasSuffix(src, last) && begins(i) {
+		at = append(at, i)
 	}
 	return at
 }
@@ -122,6 +128,9 @@ func chomp(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "\
 
 // endings gives text the line ends of src, if src uses only one kind.
 func endings(src, text string) string {
+	if !strings.Contains(src, "\r") && !strings.Contains(text, "\r") { // as most
+		return text
+	}
 	lf := strings.Count(src, "\n")
 	crlf := strings.Count(src, "\r\n")
 	switch {

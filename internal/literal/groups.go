@@ -104,14 +104,15 @@ func (s *Set) each(text string, from int, found func(Match) bool) {
 	stride, mask := s.stride, s.mask
 	i := from
 	for ; i+4 <= len(text); i += stride {
-		v := (uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16 | uint32(text[i+3])<<24 | caseBits) & mask
+		b := text[i : i+4]
+		v := (uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24) & mask
 		h := v * hashMul >> (32 - hashBits)
 		if s.bits[h/64]>>(h%64)&1 != 0 && !verify(s, text, from, v, i, found) {
 			return
 		}
 	}
 	for ; i+Shortest <= len(text); i += stride { // text that begins here has no fourth byte
-		v := (uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16 | caseBits) & mask
+		v := (uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16) & mask
 		if h := hash(v); s.bits[h/64]>>(h%64)&1 != 0 && !verify(s, text, from, v, i, found) {
 			return
 		}

@@ -12,9 +12,8 @@ const Pad = 4
 // multiple of stride. Only there a gram is read from the text and looked up in a table that fits into the L1 cache.
 // Entries of the table are then compared in full.
 const (
-	hashBits = 15
+	hashBits = 16
 	hashMul  = 0x9E3779B1
-	caseBits = 0x20202020 // turns ASCII letters to lower case, and some other bytes into each other
 )
 
 // Set searches for many literals at once. It is safe for concurrent use.
@@ -49,16 +48,28 @@ func NewSet(lits []Lit) *Set {
 		at := rarest(l.Text, s.stride, gram)
 		for o := at; o < at+s.stride; o++ {
 			var b [4]byte
-			copy(b[:], l.Text[o:])
-			v := (binary.LittleEndian.Uint32(b[:]) | caseBits) & s.mask
-			h := hash(v)
-			s.bits[h/64] |= 1 << (h % 64)
-			if p := (place{i, o}); !slices.Contains(s.heads[v], p) {
-				s.heads[v] = append(s.heads[v], p)
-			}
+			copy(b[:], l.Text[o:o+gram])
+			s.add(b, 0, l.Fold, place{i, o})
 		}
 	}
 	return s
+}
+
+// add adds a gram, from a byte on with its letters in both cases if they are folded. So the text is looked up as it is.
+func (s *Set) add(gram [4]byte, from int, fold bool, p place) {
+	for at := from; fold && at < len(gram); at++ {
+		if c := gram[at]; 'a' <= c && c <= 'z' {
+			upper := gram
+			upper[at] = c - 'a' + 'A'
+			s.add(upper, at+1, fold, p)
+		}
+	}
+	v := binary.LittleEndian.Uint32(gram[:])
+	h := hash(v)
+	s.bits[h/64] |= 1 << (h % 64)
+	if !slices.Contains(s.heads[v], p) {
+		s.heads[v] = append(s.heads[v], p)
+	}
 }
 
 func hash(v uint32) uint32 { return v * hashMul >> (32 - hashBits) }
@@ -105,7 +116,7 @@ func (s *Set) Append(dst []Match, text []byte) []Match {
 	padded := text[:len(text)+Pad]
 	stride, mask := s.stride, s.mask
 	for i := 0; i+4 <= len(padded); i += stride {
-		v := (binary.LittleEndian.Uint32(padded[i:]) | caseBits) & mask
+		v := binary.LittleEndian.Uint32(padded[i:]) & mask
 		h := v * hashMul >> (32 - hashBits)
 		if s.bits[h/64]>>(h%64)&1 != 0 {
 			verify(s, text, 0, v, i, func(m Match) bool {

@@ -21,9 +21,13 @@ var sextets = func() (t [256]byte) {
 // runs calls found with each run of text that may be base64, until it returns false. A run continues over a line end
 // after a long line.
 func runs(text string, found func(from, to int) bool) {
-	for i := 0; i < len(text); {
-		if sextets[text[i]] == 0xff {
-			i++
+	for i := 0; i+minRun <= len(text); {
+		other := i + minRun - 1 // the last byte of the next minRun that is none of base64: no run goes over it
+		for other >= i && sextets[text[other]] != 0xff {
+			other--
+		}
+		if other >= i {
+			i = other + 1
 			continue
 		}
 		from, line := i, i
@@ -42,7 +46,7 @@ func runs(text string, found func(from, to int) bool) {
 		for to < len(text) && to < i+2 && text[to] == '=' {
 			to++
 		}
-		if i-from >= minRun && varied(text[from:i]) && !found(from, to) {
+		if varied(text[from:i]) && !found(from, to) {
 			return
 		}
 	}

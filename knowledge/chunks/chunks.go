@@ -108,11 +108,13 @@ func (c *chunker) read(name string) {
 	}
 	for _, p := range parts {
 		first, last := lineOf(p.Start), lineOf(p.End-1)
-		for i := p.Start; i < p.End; i++ { // only code remains
-			if text[i] != '\n' {
-				if text[i] = ' '; !p.Comment {
-					text[i] = '"'
-				}
+		blank := byte('"')
+		if p.Comment {
+			blank = ' '
+		}
+		for i, c := range text[p.Start:p.End] { // only code remains
+			if c != '\n' {
+				text[p.Start+i] = blank
 			}
 		}
 		if last > first {
@@ -120,14 +122,16 @@ func (c *chunker) read(name string) {
 		}
 	}
 	code := strings.Split(string(text), "\n")
+	ext := path.Ext(name)
+	ends := blocksEnd.Has(ext)
 	for i := 0; i < len(code); i++ {
 		switch line := strings.TrimSpace(code[i]); {
 		case c.indent[i] < 0:
 		case line == "":
 			c.lead[i] = true
-		case starts(line, "end.", "end,") && blocksEnd.Has(path.Ext(name)):
+		case ends && starts(line, "end.", "end,"):
 			c.joined[i] = true
-		case decorates(line, name):
+		case decorates(line, ext):
 			end := bracketed(code, i)
 			for k := i; k <= end; k++ {
 				c.lead[k] = true
@@ -169,14 +173,14 @@ func (c *chunker) join(first, last int) {
 }
 
 // decorates reports whether a line of code begins a decorator, attribute or annotation.
-func decorates(line, name string) bool {
+func decorates(line, ext string) bool {
 	if strings.HasPrefix(line, "#[") || strings.HasPrefix(line, "#![") {
 		return true
 	}
-	if path.Ext(name) == ".cs" {
+	if ext == ".cs" {
 		return len(line) > 1 && line[0] == '[' && inWord(line[1])
 	}
-	switch path.Ext(name) {
+	switch ext {
 	case ".rb", ".rake", ".pl", ".pm": // a variable
 		return false
 	}

@@ -159,6 +159,39 @@ func TestGlancePython(t *testing.T) {
 	}
 }
 
+// The outline of a Python file assembled from pieces equals that of the whole file, regardless of earlier reads.
+func TestPythonMemoryMatchesWholeFile(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	texts := []string{"", "\n", "# a\n\nclass A:\n\n    def f(self): pass\n\n    x = 1\n",
+		"class A:\n    x = 1\n\n# outside?\n\n    def f(self): pass\n\n    x = 2\n\n    # c\n    @b\n    def g(self):\n        pass\n" +
+			"        # of g, so that\n    # of A\n  # of none\n\nx = 1\n\ndef h(): pass\n\nx = 2\ny = 3\n",
+		"class A:\n  x = 1\n\n    def f(self): pass\n",
+		"class A:\n    '''\n\n    def f(self): pass\n\n    '''\n\n    def g(self): pass\n",
+		"class A: pass\n\nfor x in y:\n    z\n\n    def f(): pass\n", "def f():\n    x\n\n    def g():\n        pass\n",
+		"@a\nclass A(B):\n    'Doc.'\n\n    class C:\n        'Inner.'\n\n        def f(self): pass\n\n    def g(self): pass  # because",
+		"class A:\n    x = (\n\n    def f(self): pass\n\n    )\n",
+		"class A:\n    x = 1\n\n    def f(self): pass\n\n  # left\n\n    def g(self): pass\n",
+		"def f() -> '\\'':\n    pass\n\ndef g() -> ':': pass\n", "class A:\n    x = 1\n\n    def f(self): pass\n    \n",
+		"if x:\n    class A:\n        y = 1\n\n    def f(): pass\n\nif y: pass\nelse: pass\n",
+		"class A:\n    x = 1\n\n    def f(self): pass\n\ny = 1\nclass B:\n    x = 1\n\n    def g(self): pass\n\n    def h(self): pass\n"}
+	for _, f := range corpus(t, Python) {
+		texts = append(texts, spoiled(rnd, f, 12)...)
+	}
+	m := NewPythonMemory()
+	pieces := 0
+	for _, text := range slices.Concat(texts, texts[:20]) {
+		want, sound := GlancePython([]byte(text))
+		got, ok := m.Glance(text)
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || ok != sound {
+			t.Fatalf("%v, want %v: %s\nof\n%s", ok, sound, d, text)
+		}
+		pieces += len(pythonPieces(text))
+	}
+	if pieces < 3*len(texts) {
+		t.Errorf("%d pieces of %d texts", pieces, len(texts))
+	}
+}
+
 // The outline of a script assembled from pieces equals that of the whole file, regardless of earlier reads and of how
 // questions are combined.
 func TestScriptMemoryMatchesWholeFile(t *testing.T) {

@@ -55,19 +55,10 @@ func joinGo(pieces []goPiece) Outline {
 			s.Start, s.End, s.Parent = s.Start+p.above, s.End+p.above, in(s.Parent)
 			out.Symbols = append(out.Symbols, s)
 		}
-		for _, d := range p.Docs {
-			d.Symbol = in(d.Symbol)
-			out.Docs = append(out.Docs, d)
-		}
-		for _, c := range p.Comments {
-			c.Symbol, c.Line = in(c.Symbol), c.Line+p.above
-			out.Comments = append(out.Comments, c)
-		}
-		for _, i := range p.Imports {
-			i.Line += p.above
-			i.Names = usedOf(pieces, cmp.Or(i.Alias, packageName(i.Path)))
-			out.Imports = append(out.Imports, i)
-		}
+		out.join(&p.Outline, p.above, in)
+	}
+	for i, x := range out.Imports {
+		out.Imports[i].Names = usedOf(pieces, cmp.Or(x.Alias, packageName(x.Path)))
 	}
 	// The parent of a method is its receiver type, if that is in the same file.
 	base := 0

@@ -145,8 +145,8 @@ func after(all []extent, offset int) int {
 
 // colon returns the end of a header: the colon that opens the block, not one in brackets or a string.
 func (r *reader) colon(from int) int {
-	depth := 0
-	for i := from; i < len(r.text) && i < from+2000; i++ {
+	depth, i := 0, from
+	for ; i < len(r.text) && i < from+2000; i++ {
 		switch c := r.text[i]; c {
 		case '(', '[', '{':
 			depth++
@@ -155,6 +155,7 @@ func (r *reader) colon(from int) int {
 		case '\'', '"':
 			j := bytes.IndexByte(r.text[i+1:], c)
 			if j < 0 {
+				r.cut = true
 				return from
 			}
 			i += j + 1
@@ -164,6 +165,7 @@ func (r *reader) colon(from int) int {
 			}
 		}
 	}
+	r.cut = r.cut || i < from+2000
 	return from
 }
 
@@ -299,13 +301,17 @@ func cleanDoc(s string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-var pythonComment = lazyre.New(`#[^\n]*`)
+var (
+	pythonComment = lazyre.New(`#[^\n]*`)
+	pythonJoints  = strings.NewReplacer("\\\n", " ", "\\\r\n", " ", "(", " ", ")", " ")
+)
 
 // parsePythonImport parses one import statement; "import a, b" gives two imports.
 func parsePythonImport(source string) []Import {
-	source = pythonComment.ReplaceAllString(source, "")
-	source = strings.NewReplacer("\\\n", " ", "\\\r\n", " ", "(", " ", ")", " ").Replace(source)
-	f := strings.Fields(source)
+	if strings.Contains(source, "#") {
+		source = pythonComment.ReplaceAllString(source, "")
+	}
+	f := strings.Fields(pythonJoints.Replace(source))
 	if len(f) < 2 {
 		return nil
 	}

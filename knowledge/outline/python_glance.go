@@ -32,6 +32,7 @@ type pythonGlance struct {
 	remark int          // end of the last comment after a statement on the same line
 	open   []byte       // closing brackets that are missing
 	sound  bool
+	goesOn bool // a member of its last class follows the text
 }
 
 // pythonBlock is a block of statements that is read.
@@ -96,6 +97,15 @@ func (g *pythonGlance) file() bool {
 	g.blocks = []pythonBlock{{node: -1, holds: true, doc: true}}
 	for g.sound {
 		indent, ok := g.margin()
+		if !ok && g.goesOn {
+			g.leave(len(pythonMember))
+			b := g.blocks[len(g.blocks)-1]
+			if len(g.blocks) != 2 || !b.holds || b.indent != len(pythonMember) {
+				return false
+			}
+			g.nodes[b.node].To = len(g.text)
+			break
+		}
 		g.leave(indent)
 		if !ok {
 			break

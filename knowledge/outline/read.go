@@ -250,6 +250,7 @@ type reader struct {
 	all   []extent
 	out   Outline
 	brief bool // docstrings without their fields, comments without their kinds
+	cut   bool // what follows the text may matter
 }
 
 func (r *reader) source(from, to int) string { return string(r.text[from:to]) }

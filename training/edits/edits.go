@@ -95,7 +95,7 @@ func (c Change) blocks(old string) ([]Block, error) {
 		for n := 0; ; n++ {
 			x.from, x.to = max(0, h.From-n), min(len(c.Before), h.To+n)
 			quoted := strings.Join(c.Before[x.from:x.to], "")
-			if strings.TrimSpace(quoted) != "" && once(old, quoted) {
+			if strings.TrimSpace(quoted) != "" && len(edit.Places(old, quoted)) == 1 {
 				break
 			}
 			if n == most {
@@ -122,12 +122,6 @@ func (c Change) blocks(old string) ([]Block, error) {
 		out[i] = Block{s.from, s.to, strings.Join(c.Before[s.from:s.to], ""), strings.Join(c.After[from:s.to+shift], "")}
 	}
 	return out, nil
-}
-
-// once reports whether a text occurs exactly once in another. Overlapping occurrences count separately.
-func once(text, part string) bool {
-	i := strings.Index(text, part)
-	return i >= 0 && !strings.Contains(text[i+1:], part)
 }
 
 // render renders the blocks of a file. Without blocks it deletes the file.

@@ -24,11 +24,12 @@ func (w *work) takesTests() string {
 		// Only changed lines can remove a test, and a test file has few of them.
 		old, now := c.changedLines()
 		if before := testsIn(old); len(before) > 0 {
-			after := testsIn(now)
-			if slices.ContainsFunc(before, func(n string) bool { return !slices.Contains(after, n) }) {
-				after = testsIn(c.after.text)
+			without := func(after []string) []string {
+				return lists.Filter(before, func(n string) bool { return !slices.Contains(after, n) })
 			}
-			if slices.ContainsFunc(before, func(n string) bool { return !slices.Contains(after, n) }) {
+			gone := without(testsIn(now))
+			if slices.ContainsFunc(gone, func(n string) bool { return !strings.Contains(c.after.text, n) }) ||
+				len(gone) > 0 && len(without(testsIn(c.after.text))) > 0 {
 				return "it removes or renames a test, which the prompt forbids"
 			}
 		}
@@ -78,8 +79,17 @@ const (
 // derivable is the signal for the share of an answer's words that are in its prompt. A text of many other words, such
 // as a policy, can only be known.
 func (w *work) derivable(prompt string) (training.Signal, string) {
-	known, seen := map[string]bool{}, map[string]bool{}
-	chunks.EachWord(prompt, func(s string) { known[s] = true })
+	known, seen := map[string]bool{}, map[string]bool{} // of the words of the new lines
+	for _, c := range w.changes {
+		for _, h := range c.hunks {
+			chunks.EachWord(c.now(h), func(s string) { known[s] = false })
+		}
+	}
+	chunks.EachWord(prompt, func(s string) {
+		if _, written := known[s]; written {
+			known[s] = true
+		}
+	})
 	fresh := 0
 	for _, c := range w.changes {
 		for _, h := range c.hunks {

@@ -21,6 +21,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/training"
@@ -127,7 +128,8 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 		stopBegin()
 	}()
 	m := &maker{Options: o, sentry: newSentry(o.Repo.Root, o.Redact),
-		guard: training.Guard{Redact: o.Redact, Canary: o.Canary}, repo: b.state.Plan.Repo}
+		guard: training.Guard{Redact: o.Redact, Canary: o.Canary}, repo: b.state.Plan.Repo,
+		words: recent.NewShared[uint64](mostTerms, func(terms []uint64) int { return len(terms) + 10 })}
 	resumed := b.state.Done
 	for works, err := range loaded {
 		if err != nil {

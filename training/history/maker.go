@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/edits"
@@ -21,7 +22,11 @@ type maker struct {
 	sentry sentry
 	guard  training.Guard
 	repo   string
+	words  *recent.Shared[uint64, []uint64] // of chunks, see [maker.terms]
 }
+
+// mostTerms limits the words in the younger half of the memory of chunks.
+const mostTerms = 500_000
 
 // shared holds the common data of the solver's stages.
 type shared struct {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"hash/maphash"
 	"maps"
 	"path"
 	"slices"
@@ -26,8 +27,13 @@ type sentry struct {
 	hide  func(string) string         // removes probable secrets
 	clean *lineSet                    // lines without secrets
 	dirty *recent.Map[string, string] // by path: a line with a secret
-	last  *recent.Map[string, string] // by path: a version without secrets, and without a word of longSecrets
+
+	seed   maphash.Seed
+	blocks *recent.Map[uint64, bool] // blocks without secrets, and without a word of longSecrets
 }
+
+// mostBlocks limits the blocks in the younger half of the memory.
+const mostBlocks = 200_000
 
 // newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read. redact must
 // also remove what [fence.Hide] removes; nil uses that function.
@@ -36,8 +42,8 @@ func newSentry(dir string, redact func(string) string) sentry {
 		redact = fence.Hide
 	}
 	cost := func(text string) int { return len(text) + 100 }
-	return sentry{secrets.New(), dir, redact, &lineSet{},
-		recent.New[string](mostLinesHeld, cost), recent.New[string](mostHeld, cost)}
+	return sentry{secrets.New(), dir, redact, &lineSet{}, recent.New[string](mostLinesHeld, cost), maphash.MakeSeed(),
+		recent.New[uint64](mostBlocks, func(bool) int { return 1 })}
 }
 
 // hints are substrings, one of which occurs in each line that the gate may report and each text that the redactor may
@@ -95,83 +101,111 @@ func (s sentry) suspects(t text) (out []string, rest string) {
 	return out, b.String()
 }
 
-// nearLines is the number of unchanged lines that are checked around a change.
-const nearLines = 4
+// Sizes of the blocks of a text. nearLines is the number of lines around a block that are checked with it.
+const (
+	leastBlock = 300  // bytes
+	mostBlock  = 2000 // bytes from which a block ends at any line, not only at an empty one
+	nearLines  = 4
+)
 
-// changed returns the lines in which a text differs from another one, and some around them.
-func changed(old, text string) string {
-	from, most := 0, min(len(old), len(text))
-	for from < most && old[from] == text[from] {
-		from++
+// endOfBlock returns the end of the block that begins at an offset.
+func endOfBlock(text string, at int) int {
+	from := min(at+leastBlock, len(text))
+	to := min(from+mostBlock, len(text))
+	if n := strings.Index(text[from:to], "\n\n"); n >= 0 {
+		return from + n + 2
 	}
-	to, rest := len(text), len(old)
-	for to > from && rest > from && old[rest-1] == text[to-1] {
-		to, rest = to-1, rest-1
+	return endOfLine(text, to)
+}
+
+func endOfLine(text string, at int) int {
+	if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
+		return at + n + 1
 	}
-	for range nearLines {
-		from = strings.LastIndexByte(text[:max(0, from-1)], '\n') + 1
-		if n := strings.IndexByte(text[to:], '\n'); n >= 0 {
-			to += n + 1
-		} else {
-			to = len(text)
+	return len(text)
+}
+
+// fresh returns the blocks of a text that are not known, by a hash of their lines and those around them, and the parts
+// of the text to check for them.
+func (s sentry) fresh(t text, known func(block uint64) bool) (blocks []uint64, parts []text) {
+	file, until := maphash.String(s.seed, t.path), -1
+	for at, end := 0, 0; at < len(t.text); at = end {
+		end = endOfBlock(t.text, at)
+		from, to := at, end
+		for range nearLines {
+			from, to = strings.LastIndexByte(t.text[:max(0, from-1)], '\n')+1, endOfLine(t.text, to)
 		}
+		block := maphash.String(s.seed, t.text[from:to]) ^ file
+		if known(block) {
+			continue
+		}
+		if blocks = append(blocks, block); from <= until {
+			last := &parts[len(parts)-1].text
+			*last = t.text[until-len(*last) : to]
+		} else {
+			parts = append(parts, text{t.path, t.text[from:to]})
+		}
+		until = to
 	}
-	return text[from:to]
+	return blocks, parts
 }
 
 // look reports which texts contain a secret anywhere. A key in a fixtures folder counts too, because training data
-// does not show that it is a sample. Of a version of a file only what differs from a clean one is checked.
+// does not show that it is a sample. Of a version of a file only the blocks are checked that no clean one has.
 func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
-	parts := slices.Clone(all)
-	basis := make([]int, len(all)) // the version that a part is compared with: -1 for none of these
-	before := map[string]int{}
+	out := make([]bool, len(all))
+	asked := map[uint64]int{} // the text with which a block is checked
+	blocks, shares := make([][]uint64, len(all)), make([][]int, len(all))
+	var parts []text
+	var of []int
 	for i, t := range all {
-		old, have := s.last.Get(t.path)
-		at, here := before[t.path]
-		if basis[i] = -1; here {
-			basis[i], old, have = at, all[at].text, true
-		}
-		if have {
-			parts[i].text = changed(old, t.text)
-			if longSecrets().Next(parts[i].text, 0) >= 0 {
-				parts[i].text = t.text
-			}
-		}
-		if basis[i] >= 0 && len(parts[i].text) == len(t.text) {
-			basis[i] = -1
-		}
-		if longSecrets().Next(parts[i].text, 0) < 0 {
-			before[t.path] = i
-		}
-	}
-	known := make([]bool, len(all))
-	for i, t := range all {
-		line, have := s.dirty.Get(t.path)
-		if known[i] = have && hasLine(t.text, line); known[i] {
-			parts[i].text = ""
-		}
-	}
-	out, err := s.search(ctx, parts)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range all {
-		if known[i] {
+		if line, have := s.dirty.Get(t.path); have && hasLine(t.text, line) {
 			out[i] = true
 			continue
 		}
-		if basis[i] >= 0 && out[basis[i]] {
+		var fresh []text
+		blocks[i], fresh = s.fresh(t, func(block uint64) bool {
+			if _, clean := s.blocks.Get(block); clean {
+				return true
+			}
+			with, here := asked[block]
+			if here {
+				shares[i] = append(shares[i], with)
+			}
+			return here
+		})
+		if slices.ContainsFunc(fresh, func(p text) bool { return longSecrets().Next(p.text, 0) >= 0 }) {
+			blocks[i], shares[i], fresh = nil, nil, []text{t}
+		}
+		for _, b := range blocks[i] {
+			asked[b] = i
+		}
+		for _, p := range fresh {
+			parts, of = append(parts, p), append(of, i)
+		}
+	}
+	found, err := s.search(ctx, parts)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range of {
+		out[i] = out[i] || found[k]
+	}
+	for i, t := range all {
+		if slices.ContainsFunc(shares[i], func(with int) bool { return out[with] }) {
 			whole, err := s.search(ctx, all[i:i+1])
 			if err != nil {
 				return nil, err
 			}
-			out[i] = whole[0]
+			out[i] = out[i] || whole[0]
 		}
 		if line, have := s.dirty.Get(t.path); out[i] && !(have && hasLine(t.text, line)) {
 			s.remember(t)
 		}
-		if at, here := before[t.path]; here && at == i && !out[i] {
-			s.last.Put(t.path, t.text)
+		for _, b := range blocks[i] {
+			if !out[i] {
+				s.blocks.Put(b, true)
+			}
 		}
 	}
 	return out, nil

@@ -36,6 +36,7 @@ type source struct {
 	secret *bool // nil: not checked yet
 
 	chunkOnce sync.Once // examples are made at the same time
+	plain     []string  // lines without line ends
 	chunks    []chunks.Span
 }
 
@@ -118,10 +119,13 @@ func (s *source) split() {
 	}
 }
 
-// chunked returns the chunks of the text, whose lines the caller has. Several commits show the same version of a file.
-func (s *source) chunked(lines []string) []chunks.Span {
-	s.chunkOnce.Do(func() { s.chunks = chunks.Chunks(s.path, lines) })
-	return s.chunks
+// chunked returns the lines of the text and its chunks. Several commits show the same version of a file.
+func (s *source) chunked() ([]string, []chunks.Span) {
+	s.chunkOnce.Do(func() {
+		s.plain = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
+		s.chunks = chunks.Chunks(s.path, s.plain)
+	})
+	return s.plain, s.chunks
 }
 
 // span returns the lines from to to, counted from 1. A file that does not exist has none.
@@ -147,8 +151,10 @@ func (s *source) take(o outline.Outline) {
 		for up, depth := x.Parent, 0; up >= 0 && depth < 20; up, depth = o.Symbols[up].Parent, depth+1 {
 			n.name = o.Symbols[up].Name + "." + n.name
 		}
-		if m := receiver.FindStringSubmatch(x.Signature); x.Parent < 0 && m != nil {
-			n.name = m[1] + "." + n.name
+		if x.Parent < 0 && strings.HasPrefix(x.Signature, "func (") {
+			if m := receiver.FindStringSubmatch(x.Signature); m != nil {
+				n.name = m[1] + "." + n.name
+			}
 		}
 		n.piece = isPiece(o.Symbols, x)
 		s.symbols = append(s.symbols, n)
@@ -223,12 +229,13 @@ type reader struct {
 	program patterns.Program
 	dir     string
 	golang  *outline.GoMemory
+	python  *outline.PythonMemory
 	script  *outline.ScriptMemory
 	faulty  map[string]bool // by path: whether the last version that was read as a whole has a parse error
 }
 
 func newReader(p patterns.Program, dir string) reader {
-	return reader{p, dir, outline.NewGoMemory(), outline.NewScriptMemory(), map[string]bool{}}
+	return reader{p, dir, outline.NewGoMemory(), outline.NewPythonMemory(), outline.NewScriptMemory(), map[string]bool{}}
 }
 
 // reads reports whether it supports a language.
@@ -332,13 +339,17 @@ func (r reader) alone(s *source) *question {
 	case !r.program.Found():
 		s.skip = "ast-grep is not installed"
 	default:
-		text, _, why := outline.Prepare(s.language, []byte(s.text))
+		text, copied, why := outline.Prepare(s.language, []byte(s.text))
 		if why != "" {
 			s.skip = why
 			return nil
 		}
 		if s.language == outline.Python {
-			if o, ok := outline.GlancePython(text); ok {
+			same := s.text
+			if copied {
+				same = string(text)
+			}
+			if o, ok := r.python.Glance(same); ok {
 				s.parsed, s.imports = true, o.Imports
 				s.take(o)
 				return nil

@@ -227,7 +227,8 @@ func (x *folder) file(name string) leaf {
 	if dir == nil {
 		return leaf{}
 	}
-	return lists.First(dir.files, func(l leaf) bool { return l.name == path.Base(name) })
+	base := path.Base(name)
+	return lists.First(dir.files, func(l leaf) bool { return l.name == base })
 }
 
 // overview describes a repository as retrieval does.

@@ -2,12 +2,14 @@ package history
 
 import (
 	"cmp"
+	"hash/maphash"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/knowledge/retrieve"
@@ -47,26 +49,24 @@ const (
 
 // views splits the changed files and those that they use into chunks, as the search of retrieval does. Chunks with
 // words of the task come first, as in a search.
-func (w *work) views(answers []edits.Answer) []*view {
+func (m *maker) views(w *work, answers []edits.Answer) []*view {
 	words := map[string]bool{}
-	chunks.EachWord(w.task, func(s string) { words[s] = len(s) > 2 })
+	chunks.EachWord(w.task, func(s string) { words[s] = true })
+	asked := m.terms(w.task)
 	var out []*view
 	add := func(s *source, needs func(chunks.Span) bool) {
-		v := &view{source: s, lines: strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")}
-		for at, span := range s.chunked(v.lines) {
+		lines, spans := s.chunked()
+		v := &view{source: s, lines: lines}
+		for at, span := range spans {
 			x := window{path: s.path, span: span, at: at, needed: needs(span)}
 			if x.needed {
 				v.needed = append(v.needed, x)
 				continue
 			}
-			have := map[string]bool{}
-			chunks.EachWord(v.text(span), func(s string) {
-				if words[s] {
-					have[s] = true
-				}
-			})
+			terms := m.terms(v.text(span))
+			have := lists.Count(asked, func(term uint64) bool { _, found := slices.BinarySearch(terms, term); return found })
 			long := min(1, float64(x.lines())/longWindow) // changed code is usually long
-			x.score = float64(len(have))/float64(1+len(words)) + noise*w.rng.Float64() + byLength*long
+			x.score = float64(have)/float64(1+len(words)) + noise*w.rng.Float64() + byLength*long
 			v.rest = append(v.rest, x)
 		}
 		slices.SortStableFunc(v.rest, func(a, b window) int { return cmp.Compare(b.score, a.score) })
@@ -87,6 +87,24 @@ func (w *work) views(answers []edits.Answer) []*view {
 		add(r.source, func(chunks.Span) bool { return false })
 	}
 	return out
+}
+
+// terms returns the words of a task or a chunk with more than two letters, as sorted hashes. Versions of a file share most
+// of their chunks.
+func (m *maker) terms(text string) []uint64 {
+	key := maphash.String(m.sentry.seed, text)
+	terms, known := m.words.Get(key)
+	if !known {
+		chunks.EachWord(text, func(s string) {
+			if len(s) > 2 {
+				terms = append(terms, maphash.String(m.sentry.seed, s))
+			}
+		})
+		slices.Sort(terms)
+		terms = slices.Clone(slices.Compact(terms))
+		m.words.Put(key, terms)
+	}
+	return terms
 }
 
 // text returns the lines of a chunk.
@@ -204,7 +222,7 @@ func (m *maker) shownAs(s *source, text string) string {
 // windows shows chunks of the changed files and of those that they use. Adjacent chunks become one part.
 func (m *maker) windows(w *work, answers []edits.Answer) (parts []retrieve.Part, texts []*source, must int,
 	bad string) {
-	all := w.views(answers)
+	all := m.views(w, answers)
 	for i, list := range m.chosen(all, w.rng) {
 		v := all[i]
 		slices.SortFunc(list, func(a, b window) int { return a.span.Start - b.span.Start })
