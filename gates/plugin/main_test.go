@@ -74,7 +74,9 @@ func (b *built) program(t testing.TB, source string) string {
 var odd = map[string]goplugin.Plugin{"no such service": nothing{}, "garbage for an answer": garbler{}}
 
 // transport has what a plugin does not use to serve.
-type transport struct{ goplugin.NetRPCUnsupportedPlugin }
+type transport struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
 
 func (transport) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
 	return nil, errors.ErrUnsupported
