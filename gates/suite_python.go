@@ -3,6 +3,7 @@ package gates
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
 	"maps"
@@ -285,6 +286,13 @@ func contradicted(report, printed testout.Result) testout.Result {
 	}
 	return report
 }
+
+//go:embed python_library.txt
+var pythonLibrary string
+
+// PythonLibrary returns the modules of Python's library that a folder of the project can hide, and the two that Python
+// runs when it starts.
+func PythonLibrary() []string { return strings.Fields(pythonLibrary) }
 
 // sourcePath returns the environment in which tests import the packages below src from the tree, as after an editable
 // installation. Without it they fail to import, or test an installed copy of another tree. It is empty if the settings

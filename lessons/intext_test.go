@@ -17,21 +17,23 @@ func TestInTextSeparatesCodeFromText(t *testing.T) {
 		"const a = `one`\nHERE":            false,
 		"don't\nHERE":                      false,
 		"/it's/.test(x)\nHERE":             false,
-		"s := \"\"\"\nHERE\n\"\"\"":        true,
 	} {
-		if got := inText("javascript", []byte(text), bytes.Index([]byte(text), []byte("HERE"))); got != want {
+		if got := inText("a.js", "javascript", []byte(text), bytes.Index([]byte(text), []byte("HERE"))); got != want {
 			t.Errorf("%q: inText is %v", text, got)
 		}
 	}
-	if !inText("python", []byte("# it's HERE"), 7) || inText("python", []byte("a // 2\nHERE"), 7) {
+	if !inText("a.swift", "swift", []byte("let s = \"\"\"\nHERE\n\"\"\""), 12) {
+		t.Error("a string over several lines is not recognised")
+	}
+	if !inText("run", "python", []byte("# it's HERE"), 7) || inText("a.py", "python", []byte("a // 2\nHERE"), 7) {
 		t.Error("comments of Python are not recognised")
 	}
 }
 
 func FuzzInText(f *testing.F) {
-	f.Add("javascript", []byte("`a ${'b'}` // c\n/* d"), 9)
-	f.Add("python", []byte("'''a\n\"b\\"), 6)
-	f.Fuzz(func(t *testing.T, lang string, text []byte, pos int) {
-		inText(lang, text, max(0, min(pos, len(text))))
+	f.Add("a.js", []byte("`a ${'b'}` // c\n/* d"), 9)
+	f.Add("a.py", []byte("'''a\n\"b\\"), 6)
+	f.Fuzz(func(t *testing.T, file string, text []byte, pos int) {
+		inText(file, "", text, max(0, min(pos, len(text))))
 	})
 }

@@ -3,6 +3,7 @@ package lessons
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"maps"
 	"path"
 	"slices"
@@ -12,65 +13,24 @@ import (
 // All is the language of lessons that are about every text file.
 const All = "all"
 
-// kind describes how files of a language are recognised.
-type kind struct {
-	extensions string   // separated by spaces, without the dot
-	names      string   // whole file names
-	shebangs   []string // programs of a first line #!
-}
-
-// languages returns the table of those that lessons can name.
-func languages() map[string]kind {
-	return map[string]kind{
-		"python":     {"py pyi pyw", "SConstruct SConscript", []string{"python", "pypy"}},
-		"javascript": {"js jsx mjs cjs", "", []string{"node", "nodejs", "bun", "deno"}},
-		"typescript": {"ts tsx mts cts", "", []string{"ts-node", "tsx"}},
-		"shell": {"sh bash zsh ksh bats", ".bashrc .bash_profile .profile .zshrc",
-			[]string{"sh", "bash", "zsh", "dash", "ksh", "bats"}},
-		"go":         {"go", "", nil},
-		"rust":       {"rs", "", nil},
-		"java":       {"java", "", nil},
-		"kotlin":     {"kt kts", "", nil},
-		"swift":      {"swift", "", nil},
-		"csharp":     {"cs", "", nil},
-		"ruby":       {"rb rake gemspec", "Rakefile Gemfile", []string{"ruby"}},
-		"php":        {"php", "", []string{"php"}},
-		"perl":       {"pl pm", "", []string{"perl"}},
-		"lua":        {"lua", "", []string{"lua"}},
-		"c":          {"c h", "", nil},
-		"cpp":        {"cpp cc cxx hpp hh hxx", "", nil},
-		"sql":        {"sql", "", nil},
-		"html":       {"html htm vue svelte", "", nil},
-		"css":        {"css scss less", "", nil},
-		"json":       {"json jsonc json5", "", nil},
-		"yaml":       {"yaml yml", "", nil},
-		"toml":       {"toml", "", nil},
-		"terraform":  {"tf tfvars hcl", "", nil},
-		"markdown":   {"md markdown", "", nil},
-		"dockerfile": {"dockerfile", "Dockerfile Containerfile", nil},
-		"make":       {"mk", "Makefile makefile GNUmakefile", []string{"make"}},
-		"systemd":    {"service socket timer path mount target", "", nil},
-		"env":        {"env", ".env .envrc", nil},
-	}
-}
+// table has a line for each language that lessons can name: the name, and the endings, the whole names and the programs
+// of a first line #! by which its files are recognised.
+//
+//go:embed languages.txt
+var table string
 
 // Languages lists the names that lessons can use, besides [All].
-func Languages() []string { return slices.Sorted(maps.Keys(languages())) }
+func Languages() []string { return slices.Compact(slices.Sorted(maps.Values(newDetector()))) }
 
 // detector has the languages of files by "*.py", "Makefile" and "#!python".
 type detector map[string]string
 
 func newDetector() detector {
 	d := detector{}
-	for lang, by := range languages() {
-		for _, e := range strings.Fields(by.extensions) {
-			d["*."+e] = lang
-		}
-		for _, n := range strings.Fields(by.names) {
-			d[n] = lang
-		}
-		for _, s := range by.shebangs {
-			d["#!"+s] = lang
+	for line := range strings.Lines(table) {
+		words := strings.Fields(line)
+		for _, word := range words[1:] {
+			d[word] = words[0]
 		}
 	}
 	return d

@@ -1,7 +1,6 @@
 package lessons
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -32,11 +31,12 @@ func scanner(t testing.TB, lib []*Lesson, o Options) *Scanner {
 
 // sampleName returns a file name for code in the given language.
 func sampleName(language string) string {
-	by := languages()[language]
-	if names := strings.Fields(by.names); by.extensions == "" && len(names) > 0 {
-		return names[0]
+	for line := range strings.Lines(table) {
+		if words := strings.Fields(line); words[0] == language {
+			return strings.Replace(words[1], "*", "sample", 1)
+		}
 	}
-	return "sample." + cmp.Or(strings.Split(by.extensions, " ")[0], "txt")
+	return "sample.txt"
 }
 
 // The built-in lessons have no errors, and are the same when they are read without a search for errors.

@@ -103,7 +103,7 @@ func (w *worker) report(file, lang string, text []byte, set *ruleSet) {
 		// A match over several lines often begins with the white space of the line before.
 		at := p.start + len(text[p.start:p.end]) - len(bytes.TrimLeft(text[p.start:p.end], " \t\r\n"))
 		start, end := lineAround(text, at)
-		if done[seen{p.rule, start}] || l.excludes(file) || l.Pattern.Code && inText(lang, text, at) {
+		if done[seen{p.rule, start}] || l.excludes(file) || l.Pattern.Code && inText(file, lang, text, at) {
 			continue
 		}
 		done[seen{p.rule, start}] = true

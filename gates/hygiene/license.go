@@ -11,9 +11,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
+	"golang.org/x/mod/module"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/language"
@@ -225,15 +225,11 @@ func (d dependency) goLicence(s gates.Subject, root string) string {
 	if cache == "" {
 		return ""
 	}
-	var escaped strings.Builder
-	for _, r := range d.name {
-		if unicode.IsUpper(r) {
-			escaped.WriteByte('!')
-			r = unicode.ToLower(r)
-		}
-		escaped.WriteRune(r)
+	escaped, err := module.EscapePath(d.name)
+	if err != nil {
+		return ""
 	}
-	return licenceOf(filepath.Join(cache, filepath.FromSlash(escaped.String())+"@"+d.version))
+	return licenceOf(filepath.Join(cache, filepath.FromSlash(escaped)+"@"+d.version))
 }
 
 func packageLicence(dir string) string {

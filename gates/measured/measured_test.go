@@ -19,7 +19,7 @@ func TestEveryRuleIsListed(t *testing.T) {
 			}
 		}
 		if !listed {
-			t.Errorf("a finding has the rule %s, which is not listed in table.go", rule)
+			t.Errorf("a finding has the rule %s, which is not listed in rules.toml", rule)
 		}
 	}
 	seen := map[string]bool{}

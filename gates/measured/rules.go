@@ -2,8 +2,11 @@ package measured
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
 // Rule is a rule of a gate other than lessons and patterns, or a rule by which a run reports a change.
@@ -17,14 +20,21 @@ type Rule struct {
 	Off     string // how to turn the rule off, or how to change its severity
 }
 
+//go:embed rules.toml
+var listed []byte
+
 // Rules lists the rules of the gates, by gate. A name that ends in an asterisk covers all rules with that prefix except
 // those with an entry of their own.
 func Rules() []Rule {
+	var table struct{ Group []group }
+	if err := toml.Unmarshal(listed, &table); err != nil {
+		panic(err) // the file is in this package
+	}
 	var all []Rule
-	for _, g := range groups {
-		for _, r := range g.rules {
-			all = append(all, Rule{ID: r.id, InRun: r.inRun, Outside: r.outside, Finds: r.finds, Why: g.why, Do: g.do,
-				Off: cmp.Or(g.off, g.settings(r.id))})
+	for _, g := range table.Group {
+		for _, r := range g.Rules {
+			all = append(all, Rule{ID: r[0], InRun: r[1], Outside: r[2], Finds: r[3], Why: g.Why, Do: g.Do,
+				Off: cmp.Or(g.Off, g.settings(r[0]))})
 		}
 	}
 	return all
@@ -32,34 +42,18 @@ func Rules() []Rule {
 
 // group holds rules of one gate that have the same reason.
 type group struct {
-	gate    string // its name in the settings
-	why, do string
-	off     string // how to turn the rules off, if not by the settings of the gate
-	rules   []row
+	Gate, Why, Do, Off string
+	Rules              [][4]string // the first fields of a [Rule]
 }
-
-// row is a rule of a group.
-type row struct{ id, inRun, outside, finds string }
 
 // settings says which settings turn off the gate of a rule, and change the severity of the rule alone.
 func (g group) settings(id string) string {
-	family, _, _ := strings.Cut(g.gate, ":")
+	family, _, _ := strings.Cut(g.Gate, ":")
 	name := family + "/" + strings.TrimPrefix(id, family+"/")
 	is := fmt.Sprintf("rule == %q", name)
 	if prefix, many := strings.CutSuffix(name, "*"); many {
 		is = fmt.Sprintf("rule startsWith %q", prefix)
 	}
 	return fmt.Sprintf("[gates] disable = [%q] turns the gate off; [[gates.severity]] with when = '%s' changes the "+
-		"severity.", g.gate, is)
+		"severity.", g.Gate, is)
 }
-
-// Ways to turn off rules that have no setting of their own.
-const (
-	offTests = `[gates] disable = ["tests"] turns off all test gates, and "tests:go" only those of Go.`
-	offPlan  = `[gates.plan] severity = "warning" only warns, and "off" checks nothing; ` +
-		`[gates] disable = ["plan:run:34"] turns off one gate.`
-	offRun      = "no setting turns it off."
-	offDiffers  = "no setting turns it off; it runs only for the line Regression of a batch, and with --regression."
-	offMutants  = "[gates.mutants] budget = 0 and no \"mutants:\" in the plan; runplan gate needs --mutants to try any."
-	offReviewer = `[review] batches and final: "programs" asks no model, "off" reviews nothing.`
-)

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -143,19 +144,25 @@ func TestInfoAnswer(t *testing.T) {
 }
 
 // newer is a plugin of a later version: its answers have a field that this version does not know.
-type newer struct{ unknown int } // requests with unknown fields
-
-func (n *newer) Info(_ context.Context, in *gatev1.InfoRequest, _ ...grpc.CallOption) (*gatev1.InfoResponse, error) {
-	out := &gatev1.InfoResponse{Name: "finder"}
-	n.pass(in, out)
-	return out, nil
+type newer struct {
+	grpc.ClientConnInterface
+	unknown int // requests with unknown fields
 }
 
-func (n *newer) Check(_ context.Context, in *gatev1.CheckRequest, _ ...grpc.CallOption) (*gatev1.CheckResponse,
-	error) {
-	out := &gatev1.Report{Status: gatev1.Status_STATUS_PASS, Note: in.GetBase()}
-	n.pass(in, out)
-	return &gatev1.CheckResponse{Report: out}, nil
+func (n *newer) Invoke(_ context.Context, method string, in, out any, _ ...grpc.CallOption) error {
+	switch in := in.(type) {
+	case *gatev1.InfoRequest:
+		out := out.(*gatev1.InfoResponse)
+		out.Name = "finder"
+		n.pass(in, out)
+	case *gatev1.CheckRequest:
+		report := &gatev1.Report{Status: gatev1.Status_STATUS_PASS, Note: in.GetBase()}
+		n.pass(in, report)
+		out.(*gatev1.CheckResponse).Report = report
+	default:
+		return fmt.Errorf("an unknown call: %s", method)
+	}
+	return nil
 }
 
 // pass copies the unknown fields of a request into the answer.
@@ -180,7 +187,7 @@ func TestGrease(t *testing.T) {
 		t.Errorf("%d different fields in 100 requests", len(seen))
 	}
 	plugin := &newer{}
-	c.api, c.settings = plugin, "{}"
+	c.conn, c.settings = plugin, "{}"
 	if info, _, err := c.info(t.Context()); err != nil || info.Name != "finder" {
 		t.Errorf("%+v %v", info, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -22,7 +23,7 @@ const hostName = "runplan"
 
 // client calls a gate through the protocol.
 type client struct {
-	api      gatev1.GateServiceClient
+	conn     grpc.ClientConnInterface
 	settings string
 	hide     func(string) string // removes secrets from errors; nil keeps them
 	asked    atomic.Int64        // counter for [grease]
@@ -30,10 +31,8 @@ type client struct {
 
 // info requests the gate's description.
 func (c *client) info(ctx context.Context) (gates.Info, string, error) {
-	req := &gatev1.InfoRequest{Host: hostName, Settings: c.settings}
-	c.grease(req)
-	res, err := c.api.Info(ctx, req)
-	if err != nil {
+	req, res := &gatev1.InfoRequest{Host: hostName, Settings: c.settings}, &gatev1.InfoResponse{}
+	if err := c.call(ctx, "Info", req, res); err != nil {
 		return gates.Info{}, "", newCallError("Info", err, c.hide)
 	}
 	info, err := infoFrom(res)
@@ -43,9 +42,8 @@ func (c *client) info(ctx context.Context) (gates.Info, string, error) {
 // check has the gate check s, which may take until limit.
 func (c *client) check(ctx context.Context, s gates.Subject, limit time.Duration) (gates.Report, error) {
 	req, lost := requestTo(s, c.settings, limit)
-	c.grease(req)
-	res, err := c.api.Check(ctx, req)
-	if err != nil {
+	res := &gatev1.CheckResponse{}
+	if err := c.call(ctx, "Check", req, res); err != nil {
 		return gates.Report{}, newCallError("Check", err, c.hide, s.Redact)
 	}
 	r := reader{dir: s.Dir, hide: s.Redact}
@@ -55,6 +53,12 @@ func (c *client) check(ctx context.Context, s gates.Subject, limit time.Duration
 		rep.Note = phrase.Fit(rep.Note, maxMessage)
 	}
 	return rep, err
+}
+
+// call makes one call of the service in gate.proto.
+func (c *client) call(ctx context.Context, method string, req, res proto.Message) error {
+	c.grease(req)
+	return c.conn.Invoke(ctx, "/runplan.gate.v1.GateService/"+method, req, res)
 }
 
 // callError is a call without an answer.

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -71,6 +72,15 @@ func (b *built) program(t testing.TB, source string) string {
 
 // odd has the plugins that sdk/gate cannot make, by mode.
 var odd = map[string]goplugin.Plugin{"no such service": nothing{}, "garbage for an answer": garbler{}}
+
+// transport has what a plugin does not use to serve.
+type transport struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
+
+func (transport) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.ErrUnsupported
+}
 
 // nothing is a plugin that serves no gate.
 type nothing struct{ transport }

@@ -10,15 +10,7 @@
 // The transport is hashicorp/go-plugin with gRPC. Only this package depends on it.
 package plugin
 
-import (
-	"context"
-	"errors"
-
-	goplugin "github.com/hashicorp/go-plugin"
-	"google.golang.org/grpc"
-
-	"github.com/runplan/runplan/gates/plugin/gatev1"
-)
+import goplugin "github.com/hashicorp/go-plugin"
 
 // ProtocolVersion is the version of the protocol that this package speaks.
 const ProtocolVersion = 1
@@ -32,25 +24,4 @@ const (
 
 func handshake() goplugin.HandshakeConfig {
 	return goplugin.HandshakeConfig{MagicCookieKey: CookieKey, MagicCookieValue: CookieValue}
-}
-
-// versions lists the supported protocol versions.
-func versions() map[int]goplugin.PluginSet {
-	return map[int]goplugin.PluginSet{ProtocolVersion: {dispensed: transport{}}}
-}
-
-// dispensed is go-plugin's name for the one service of a plugin. It never leaves the process.
-const dispensed = "gate"
-
-// transport connects the service to go-plugin.
-type transport struct {
-	goplugin.NetRPCUnsupportedPlugin
-}
-
-// GRPCServer implements [goplugin.GRPCPlugin]. runplan only calls plugins.
-func (transport) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error { return errors.ErrUnsupported }
-
-// GRPCClient implements [goplugin.GRPCPlugin].
-func (transport) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return gatev1.NewGateServiceClient(conn), nil
 }

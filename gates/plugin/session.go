@@ -18,7 +18,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/plugin/gatev1"
 )
 
 // session is one life of a plugin, from start to end.
@@ -112,7 +111,7 @@ func (s *session) start(ctx context.Context) error {
 func (s *session) greet(ctx context.Context, settings string) error {
 	s.wire = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  handshake(),
-		VersionedPlugins: versions(),
+		VersionedPlugins: map[int]goplugin.PluginSet{ProtocolVersion: {}},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		SkipHostEnv:      true,
 		StartTimeout:     s.cfg.StartTimeout + letGo, // this package sets the limit
@@ -131,11 +130,7 @@ func (s *session) greet(ctx context.Context, settings string) error {
 	if err != nil {
 		return err
 	}
-	served, err := wire.Dispense(dispensed)
-	if err != nil {
-		return err
-	}
-	s.client.api, s.client.settings, s.client.hide = served.(gatev1.GateServiceClient), settings, s.cfg.Redact
+	s.client.conn, s.client.settings, s.client.hide = wire.(*goplugin.GRPCClient).Conn, settings, s.cfg.Redact
 	s.info, s.version, err = s.client.info(ctx)
 	return err
 }

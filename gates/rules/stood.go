@@ -51,10 +51,7 @@ func mark(found, old []gates.Finding, files []gates.File) {
 	now, before, fresh := map[string][]string{}, map[string][]string{}, map[string]map[int]bool{}
 	for _, f := range files {
 		now[f.Path], before[f.Path] = strings.Split(f.After, "\n"), strings.Split(f.Before, "\n")
-		fresh[f.Path] = map[int]bool{}
-		for _, line := range f.AddedLines() {
-			fresh[f.Path][line.Number] = true
-		}
+		fresh[f.Path] = f.FreshLines()
 	}
 	key := func(f gates.Finding, texts map[string][]string) string {
 		text := ""

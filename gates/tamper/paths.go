@@ -1,7 +1,9 @@
 package tamper
 
 import (
+	_ "embed"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/gates"
 )
@@ -27,7 +29,7 @@ func kindOf(p string) string {
 	switch {
 	case p == ".worktreeinclude" || strings.HasPrefix(p, ".runplan/") || strings.Contains(p, "/.runplan/"):
 		return kindRunplan
-	case gates.Match(ciFiles(), p):
+	case gates.Match(families()[kindCI], p):
 		return kindCI
 	case family(p) != "":
 		return kindGates
@@ -35,61 +37,23 @@ func kindOf(p string) string {
 	return ""
 }
 
-func ciFiles() []string {
-	return []string{
-		".github/workflows/**", ".github/actions/**", ".github/CODEOWNERS", "CODEOWNERS", ".gitlab-ci.yml", ".gitlab-ci.yaml",
-		".gitlab-ci/**",
-		".gitlab/ci/**", ".circleci/**", "Jenkinsfile", "Jenkinsfile.*", "azure-pipelines*.yml", "azure-pipelines*.yaml",
-		".azure-pipelines/**",
-		".travis.yml", "appveyor.yml", ".appveyor.yml", "bitbucket-pipelines.yml", ".drone.yml", ".woodpecker.yml",
-		".woodpecker/**",
-		".buildkite/**", ".cirrus.yml", "cloudbuild.y*ml", ".ci/**", ".teamcity/**", ".forgejo/workflows/**",
-		".gitea/workflows/**",
-	}
-}
+//go:embed families.txt
+var familyTable string
 
-// families returns the files that one tool reads its settings from.
-func families() map[string][]string {
-	return map[string][]string{
-		"golangci":  {".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"},
-		"staticchk": {"staticcheck.conf"},
-		"ruff":      {"ruff.toml", ".ruff.toml"},
-		"flake8":    {".flake8"},
-		"pylint":    {".pylintrc", "pylintrc", ".pylintrc.toml"},
-		"pytest":    {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"},
-		"mypy":      {"mypy.ini", ".mypy.ini"},
-		"pyright":   {"pyrightconfig.json"},
-		"nox":       {"noxfile.py"},
-		"coverage": {".coveragerc", "codecov.yml", ".codecov.yml", "codecov.yaml", ".codecov.yaml", ".nycrc", ".nycrc.*",
-			".c8rc*", ".coveralls.yml"},
-		"eslint":     {".eslintrc", ".eslintrc.*", "eslint.config.*", ".eslintignore", ".oxlintrc.json"},
-		"biome":      {"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"},
-		"prettier":   {".prettierrc", ".prettierrc.*", "prettier.config.*", ".prettierignore"},
-		"jest":       {"jest.config.*", "jest.setup.*", "jest-setup.*"},
-		"vitest":     {"vitest.config.*", "vitest.workspace.*", "vitest.setup.*"},
-		"mocha":      {".mocharc.*", ".mocharc"},
-		"karma":      {"karma.conf.*"},
-		"playwright": {"playwright.config.*", "cypress.config.*", "cypress.json"},
-		"shellcheck": {".shellcheckrc", "shellcheckrc"},
-		"clippy":     {"clippy.toml", ".clippy.toml", "rustfmt.toml", ".rustfmt.toml", "deny.toml"},
-		"ast-grep":   {"sgconfig.yml", "sgconfig.yaml"},
-		"hooks": {".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.yml", ".lefthook.yml", ".husky/**",
-			".lintstagedrc*"},
-		"semgrep": {".semgrep.yml", ".semgrep.yaml", ".semgrep/**", ".semgrepignore", ".gitleaks.toml", ".gitleaksignore",
-			".trivyignore", ".secrets.baseline"},
-		"sonar":     {"sonar-project.properties"},
-		"rubocop":   {".rubocop.yml", ".rubocop_todo.yml", ".standard.yml", ".simplecov"},
-		"stylelint": {".stylelintrc", ".stylelintrc.*", "stylelint.config.*", ".stylelintignore"},
-		"nextest":   {".config/nextest.toml"},
-		"texts":     {".yamllint", ".yamllint.*", ".markdownlint.*", ".markdownlint-cli2.*", ".hadolint.y*ml"},
-		"php":       {"phpstan.neon", "phpstan.neon.dist", "phpunit.xml", "phpunit.xml.dist"},
-		"java":      {"checkstyle.xml", "detekt.yml", ".swiftlint.yml"},
+// families maps the name of a tool, or "ci", to the files that it reads its settings from.
+var families = sync.OnceValue(func() map[string][]string {
+	out := map[string][]string{}
+	for line := range strings.Lines(familyTable) {
+		if words := strings.Fields(line); words[0] != "#" {
+			out[words[0]] = append(out[words[0]], words[1:]...)
+		}
 	}
-}
+	return out
+})
 
 func family(p string) string {
 	for name, globs := range families() {
-		if gates.Match(globs, p) {
+		if name != kindCI && gates.Match(globs, p) {
 			return name
 		}
 	}

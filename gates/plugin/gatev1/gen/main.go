@@ -1,6 +1,6 @@
-// Command gen writes gate.pb.go and gate_grpc.pb.go from gate.proto, and gate.pb.go a second time for the module sdk,
-// which does not depend on this one. It needs neither protoc nor buf: it compiles the file itself, and the two
-// generators are tools of this folder's go.mod, which pins their versions.
+// Command gen writes gate.pb.go from gate.proto, and a second time for the module sdk, which does not depend on this
+// one. It needs neither protoc nor buf: it compiles the file itself, and the generator is a tool of this folder's
+// go.mod, which pins its version.
 //
 // It is a separate module, so that builds of runplan need not download it. Run it with go generate in the folder above.
 package main
@@ -51,13 +51,12 @@ func run(ctx context.Context) error {
 	sdk := proto.CloneOf(file)
 	sdk.Options.GoPackage = proto.String("github.com/runplan/runplan/sdk/internal/gatev1")
 	return errors.Join(
-		generate(ctx, "protoc-gen-go", file, ".."),
-		generate(ctx, "protoc-gen-go-grpc", file, ".."),
-		generate(ctx, "protoc-gen-go", sdk, "../../../../sdk/internal/gatev1"))
+		generate(ctx, file, ".."),
+		generate(ctx, sdk, "../../../../sdk/internal/gatev1"))
 }
 
-// generate passes the compiled file to a generator and writes the result into dir.
-func generate(ctx context.Context, tool string, file *descriptorpb.FileDescriptorProto, dir string) error {
+// generate passes the compiled file to the generator and writes the result into dir.
+func generate(ctx context.Context, file *descriptorpb.FileDescriptorProto, dir string) error {
 	request, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{
 		FileToGenerate: []string{registered},
 		Parameter:      proto.String("paths=source_relative"),
@@ -66,6 +65,7 @@ func generate(ctx context.Context, tool string, file *descriptorpb.FileDescripto
 	if err != nil {
 		return err
 	}
+	const tool = "protoc-gen-go"
 	cmd := exec.CommandContext(ctx, "go", "tool", tool)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(request), os.Stderr
 	out, err := cmd.Output()
