@@ -74,10 +74,8 @@ var ErrNoAgent = errors.New("unknown agent")
 // UnknownAgent returns the error of an agent that neither the settings nor the presets name.
 func (a *App) UnknownAgent(p *Project, name string) error {
 	known := slices.AppendSeq([]string{script.Name, solver.Name}, maps.Keys(p.Config.Agents))
-	for _, preset := range command.Presets() {
-		if _, err := a.OnPath(preset.Program); err == nil && !slices.Contains(known, preset.Name) {
-			known = append(known, preset.Name)
-		}
+	for _, preset := range a.Installed() {
+		known = lists.Add(known, preset.Name)
 	}
 	slices.Sort(known)
 	presets := lists.Map(command.Presets(), func(preset command.Preset) string { return preset.Name })
@@ -91,6 +89,11 @@ func (a *App) UnknownAgent(p *Project, name string) error {
 		return Usage(err, "%sgive this command a name; "+add, near, "mine", strings.Join(line, `", "`))
 	}
 	return Usage(err, "%s"+add, near, name, `program", "argument`)
+}
+
+// Installed returns the presets whose programs are in PATH.
+func (a *App) Installed() []command.Preset {
+	return lists.Filter(command.Presets(), func(p command.Preset) bool { return a.HasProgram("", p.Program) == nil })
 }
 
 // PriceFile returns the path of the user's own price table.
@@ -111,11 +114,14 @@ func (a *App) SandboxOf(c config.Agent) sandbox.Spec {
 	return s
 }
 
-// AstGrep finds ast-grep. It prints a warning about its version to stderr.
+// AstGrep finds ast-grep, which is optional: without it the program has no path. It warns about its version.
 func (a *App) AstGrep(ctx context.Context) (patterns.Program, error) {
 	p, err := patterns.Find(ctx, a.Environ, "")
-	if err == nil && p.Warning != "" {
-		fmt.Fprintf(a.Stderr, "warning: %s\n", p.Warning)
+	switch {
+	case errors.Is(err, patterns.ErrMissing):
+		return p, nil
+	case err == nil && p.Warning != "":
+		a.Warn(p.Warning)
 	}
 	return p, err
 }

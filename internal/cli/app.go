@@ -56,17 +56,7 @@ func (a App) Execute(ctx context.Context, args ...string) int {
 	if f, ok := a.Stderr.(*os.File); ok {
 		a.Stderr = wrapper(f)
 	}
-	dir := a.Dir
-	root := a.Root(&a, args)
-	a.Dir = dir // the flag --repo has reset it
-	if a.Words != nil {
-		args = a.Words(root, args)
-	}
-	root.SetArgs(args)
-	root.SetIn(a.Stdin)
-	root.SetOut(a.Stdout)
-	root.SetErr(a.Stderr)
-	err := out.outcome(root.ExecuteContext(ctx))
+	err := out.outcome(a.Call(ctx, args...))
 	if err == nil {
 		return ExitOK
 	}
@@ -83,6 +73,21 @@ func (a App) Execute(ctx context.Context, args ...string) int {
 		fmt.Fprintf(a.Stderr, "  → more: runplan explain %s\n", page)
 	}
 	return code
+}
+
+// Call runs one command and returns its error.
+func (a *App) Call(ctx context.Context, args ...string) error {
+	dir := a.Dir
+	root := a.Root(a, args)
+	a.Dir = dir // the flag --repo has reset it
+	if a.Words != nil {
+		args = a.Words(root, args)
+	}
+	root.SetArgs(args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	return root.ExecuteContext(ctx)
 }
 
 // Getenv looks up an environment variable. The last entry of a name counts, as for other programs.
@@ -384,29 +389,12 @@ func (p *Project) PlanPath(path string) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// MustGetwd returns the current folder, or "." if the system does not tell it.
-func MustGetwd() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "."
-	}
-	return dir
-}
-
 // Rel returns the name of a file relative to the current folder, or path where that is shorter.
 func Rel(path string) string {
 	if here, err := CurrentFolder(); err == nil {
 		if rel, err := filepath.Rel(here, path); err == nil && len(rel) <= len(path) {
 			return rel
 		}
-	}
-	return path
-}
-
-// ShortPath returns a path relative to the current folder if it is inside of it.
-func ShortPath(path string) string {
-	if rel, err := filepath.Rel(MustGetwd(), path); err == nil && filepath.IsLocal(rel) {
-		return rel
 	}
 	return path
 }

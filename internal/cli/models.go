@@ -24,7 +24,6 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/runner/journal"
-	"github.com/runplan/runplan/trust"
 )
 
 // Models returns the router over the settings and the active adapters of the index (C-04).
@@ -100,25 +99,6 @@ func (w Outlet) ToModel(provider string, passEnv []string, baseURL string) Outle
 		w.To = "this machine: " + w.To + "; a model on another machine is refused"
 	}
 	return w
-}
-
-// modelExecutables lists the programs and remote addresses that the repository's own settings use for models.
-func (p *Project) modelExecutables() []trust.Executable {
-	m := p.Config.Models
-	return p.modelExecutable("models", "models", m.Provider, m.Command, m.PassEnv, m.BaseURL)
-}
-
-// modelExecutable returns the program or the remote address of a model, if the repository's own settings name it below
-// a key.
-func (p *Project) modelExecutable(where, key, provider string, command, passEnv []string,
-	baseURL string) []trust.Executable {
-	switch {
-	case provider == llm.Command && p.own(key+".provider", key+".command", key+".pass_env"):
-		return []trust.Executable{{Where: where, What: trust.Words(command) + sees(passEnv)}}
-	case baseURL != "" && p.own(key+".base_url") && !LoopbackURL(baseURL):
-		return []trust.Executable{{Where: where, What: "ask " + baseURL}}
-	}
-	return nil
 }
 
 // LoopbackURL reports whether an address leads to this machine.

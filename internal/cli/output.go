@@ -65,6 +65,9 @@ func TokenText(n int64, known bool) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// Warn prints a warning on standard error.
+func (a *App) Warn(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }
+
 // AsJSON prints v as indented JSON. A nil list is an empty one.
 func AsJSON(w io.Writer, v any) error {
 	if list := reflect.ValueOf(v); list.Kind() == reflect.Slice && list.IsNil() {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -48,24 +50,11 @@ func (p *Project) Recall(ctx context.Context, run string) (info runner.Info, err
 // SlugOf derives a branch name from the file name of a plan. It removes probable secrets.
 func SlugOf(path string) string {
 	name := redact.New(nil).String(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
-	name = strings.ToLower(name)
-	var b strings.Builder
-	for _, r := range name {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			b.WriteRune(r)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
-		}
-		if b.Len() >= 48 {
-			break
-		}
-	}
-	if s := strings.Trim(b.String(), "-"); s != "" {
-		return s
-	}
-	return "plan"
+	name = strings.TrimLeft(notInSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	return cmp.Or(strings.TrimRight(name[:min(len(name), 48)], "-"), "plan")
 }
+
+var notInSlug = lazyre.New(`[^a-z0-9]+`)
 
 // CheckedOut returns the worktree in which a branch is checked out, or "".
 func (p *Project) CheckedOut(ctx context.Context, branch string) (string, error) {

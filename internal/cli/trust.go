@@ -16,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/trust"
 )
 
@@ -28,6 +29,7 @@ func (p *Project) own(keys ...string) bool {
 func (p *Project) Executables() []trust.Executable {
 	c := p.Config
 	var out []trust.Executable
+	add := func(where, what string) { out = append(out, trust.Executable{Where: where, What: what}) }
 	for _, n := range slices.Sorted(maps.Keys(c.Agents)) {
 		key, a := "agents."+n, c.Agents[n]
 		if !p.own(key+".preset", key+".permission", key+".command", key+".env", key+".pass_env", key+".sandbox",
@@ -42,7 +44,7 @@ func (p *Project) Executables() []trust.Executable {
 		for _, tier := range slices.Sorted(maps.Keys(a.Models)) {
 			what += fmt.Sprintf(" [model %s %q]", tier, a.Models[tier])
 		}
-		out = append(out, trust.Executable{Where: "agent " + n, What: strings.Join(append(EnvPairs(a.Env), what), " ")})
+		add("agent "+n, strings.Join(append(EnvPairs(a.Env), what), " "))
 	}
 	if p.own("gates.command") {
 		for _, g := range c.Gates.Command {
@@ -50,7 +52,7 @@ func (p *Project) Executables() []trust.Executable {
 			if g.Dir != "" {
 				what = "in " + g.Dir + ": " + what
 			}
-			out = append(out, trust.Executable{Where: "gate " + g.Name, What: what})
+			add("gate "+g.Name, what)
 		}
 	}
 	if p.own("gates.plugin") {
@@ -59,26 +61,45 @@ func (p *Project) Executables() []trust.Executable {
 			if g.SHA256 != "" {
 				what += " sha256 " + g.SHA256
 			}
-			out = append(out, trust.Executable{Where: "gate plugin " + g.Name, What: what + sees(g.Env)})
+			add("gate plugin "+g.Name, what+sees(g.Env))
 		}
 	}
 	if p.own("gates.ast_grep") && c.Gates.AstGrep != "" {
-		out = append(out, trust.Executable{Where: "gate patterns", What: c.Gates.AstGrep})
+		add("gate patterns", c.Gates.AstGrep)
 	}
-	if p.own("notify.command", "notify.pass_env") && len(c.Notify.Command) > 0 {
-		out = append(out, trust.Executable{Where: "notifications",
-			What: trust.Words(c.Notify.Command) + sees(c.Notify.PassEnv)})
+	if n := c.Notify; p.own("notify.command", "notify.pass_env") && len(n.Command) > 0 {
+		add("notifications", trust.Words(n.Command)+sees(n.PassEnv))
 	}
 	if p.own("notify.webhook") && c.Notify.Webhook != "" {
 		// This runs no program, but sends data to an address that the repository chooses.
-		out = append(out, trust.Executable{Where: "notifications", What: "post to " + c.Notify.Webhook})
+		add("notifications", "post to "+c.Notify.Webhook)
 	}
-	out = append(out, p.modelExecutables()...)
-	out = append(out, p.reviewExecutables()...)
-	out = append(out, p.critiqueExecutables()...)
-	out = append(out, p.trainerExecutable()...)
+	// model adds the program or the remote address of a model, if the repository's own settings name it below a key.
+	model := func(where, key, provider string, command, passEnv []string, baseURL string) {
+		switch {
+		case provider == llm.Command && p.own(key+".provider", key+".command", key+".pass_env"):
+			add(where, trust.Words(command)+sees(passEnv))
+		case baseURL != "" && p.own(key+".base_url") && !LoopbackURL(baseURL):
+			add(where, "ask "+baseURL)
+		}
+	}
+	m := c.Models
+	model("models", "models", m.Provider, m.Command, m.PassEnv, m.BaseURL)
+	for _, n := range slices.Sorted(maps.Keys(c.Review.Reviewers)) {
+		r := c.Review.Reviewers[n]
+		model("reviewer "+n, "review.reviewers."+n, r.Provider, r.Command, r.PassEnv, r.BaseURL)
+	}
+	if c.Review.Online && p.own("review.online") {
+		add("security tools", "ask vuln.go.dev and the npm registry about the project's dependencies")
+	}
+	if q := c.Critique; q.Enabled && p.own("critique.enabled", "critique.reviewer") {
+		add("critique", "ask "+cmp.Or(q.Reviewer, "the model of the stage critique")+" about each step of an agent")
+	}
+	if t := c.Training; p.own("training.trainer", "training.pass_env") && len(t.Trainer) > 0 {
+		add("trainer", trust.Words(t.Trainer)+sees(t.PassEnv))
+	}
 	if p.own("workspace.setup") && c.Workspace.Setup != "" {
-		out = append(out, trust.Executable{Where: "setup of each workspace", What: c.Workspace.Setup})
+		add("setup of each workspace", c.Workspace.Setup)
 	}
 	out = append(out, p.disarming()...)
 	return append(out, p.scripts(out)...)
@@ -168,41 +189,6 @@ func sees(vars []string) string {
 		return ""
 	}
 	return " (sees " + strings.Join(vars, ", ") + ")"
-}
-
-// critiqueExecutables lists the executables that the repository's own settings give to critique.
-func (p *Project) critiqueExecutables() []trust.Executable {
-	c := p.Config.Critique
-	if !c.Enabled || !p.own("critique.enabled", "critique.reviewer") {
-		return nil
-	}
-	return []trust.Executable{{Where: "critique", What: "ask " +
-		cmp.Or(c.Reviewer, "the model of the stage critique") + " about each step of an agent"}}
-}
-
-// reviewExecutables lists the programs and remote addresses that the repository's own settings use for reviews.
-func (p *Project) reviewExecutables() []trust.Executable {
-	c := p.Config
-	var out []trust.Executable
-	for _, name := range slices.Sorted(maps.Keys(c.Review.Reviewers)) {
-		r := c.Review.Reviewers[name]
-		out = append(out, p.modelExecutable("reviewer "+name, "review.reviewers."+name, r.Provider, r.Command, r.PassEnv,
-			r.BaseURL)...)
-	}
-	if c.Review.Online && p.own("review.online") {
-		out = append(out, trust.Executable{Where: "security tools",
-			What: "ask vuln.go.dev and the npm registry about the project's dependencies"})
-	}
-	return out
-}
-
-// trainerExecutable returns the trainer if the repository's own settings name it.
-func (p *Project) trainerExecutable() []trust.Executable {
-	c := p.Config.Training
-	if len(c.Trainer) == 0 || !p.own("training.trainer", "training.pass_env") {
-		return nil
-	}
-	return []trust.Executable{{Where: "trainer", What: trust.Words(c.Trainer) + sees(c.PassEnv)}}
 }
 
 // sandboxText describes the sandbox of an agent. An empty sandbox in the repository can override the one in the user's

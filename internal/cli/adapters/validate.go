@@ -30,7 +30,6 @@ const validateCall = "adapter_validation"
 type validateOptions struct {
 	adapter   string
 	unit      string
-	candidate bool
 	validator string
 	schema    string
 }
@@ -65,7 +64,6 @@ declare have no weight.
 	a.RepoFlag(f)
 	f.StringVar(&o.adapter, "adapter", "", "adapter to measure: NAME for its last version, or NAME@VERSION")
 	f.StringVar(&o.unit, "unit", "", "measure an existing unit instead")
-	f.BoolVar(&o.candidate, "candidate", false, "with --unit: compare it with its candidate blueprint")
 	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
 	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
 	a.TrustFlag(f)
@@ -89,11 +87,7 @@ func validateModels(ctx context.Context, a *cli.App, p *cli.Project, o validateO
 	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second),
 		Units: []validate.Score{}, Broken: []string{}}
 	if o.unit != "" {
-		state := blueprint.Live
-		if o.candidate {
-			state = blueprint.Candidate
-		}
-		b, err := blueprint.Load(p.Repo.Root, o.unit, state)
+		b, err := blueprint.Load(p.Repo.Root, o.unit, blueprint.Live)
 		if err != nil {
 			return blueprints.NoBlueprint(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -90,11 +91,7 @@ func summarize(ctx context.Context, a *cli.App, args []string) error {
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
-			if outline.LanguageOf(f) != "" {
-				paths = append(paths, f)
-			}
-		}
+		paths = append(paths, lists.Filter(found, func(f string) bool { return outline.LanguageOf(f) != "" })...)
 	}
 	files, skipped, err := summaries(ctx, a, root, paths)
 	if err != nil {

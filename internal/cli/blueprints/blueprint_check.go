@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -102,9 +101,7 @@ func sourceFiles(ctx context.Context, a *cli.App, p *cli.Project, globs []string
 		for _, f := range all {
 			if ok, _ := doublestar.Match(g, f); ok && outline.LanguageOf(f) != "" {
 				n++
-				if !slices.Contains(out, f) {
-					out = append(out, f)
-				}
+				out = lists.Add(out, f)
 			}
 		}
 		if n == 0 {

@@ -48,7 +48,11 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 		return cli.Usage(fmt.Errorf("unknown task %q", o.only), "runplan maintain --list")
 	}
 	if o.list {
-		return listTasks(a, tasks)
+		var rows ui.Rows
+		for _, t := range tasks {
+			rows.Add(t.ID, t.Type, t.Priority, t.Interruptible, t.Seconds, t.What)
+		}
+		return a.PrintTable(tasks, "", []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
 	}
 	p, err := a.OpenProject(ctx)
 	if err != nil {
@@ -84,14 +88,6 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 			"runplan blueprint queue, runplan blueprint check UNIT --live")
 	}
 	return nil
-}
-
-func listTasks(a *cli.App, tasks []lifecycle.Task) error {
-	var rows ui.Rows
-	for _, t := range tasks {
-		rows.Add(t.ID, t.Type, t.Priority, t.Interruptible, t.Seconds, t.What)
-	}
-	return a.PrintTable(tasks, "", []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
 }
 
 func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (lifecycle.Maintained,

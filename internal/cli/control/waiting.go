@@ -117,7 +117,7 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project) error {
 	}
 	large, err := WaitingFeedback(ctx, p)
 	if err != nil { // the list of approvals is shown without it
-		fmt.Fprintf(a.Stderr, "warning: the state of feedback is unknown: %s\n", ui.Sanitize(err.Error()))
+		a.Warn("the state of feedback is unknown: " + err.Error())
 	}
 	list = append(list, large...)
 	return a.Print(list, func() { showWaiting(a, list) })

@@ -25,6 +25,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -213,8 +214,8 @@ func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
 	var names, families []string
 	for _, g := range all {
 		names = append(names, g.Info().Name)
-		if family, _, ok := strings.Cut(g.Info().Name, ":"); ok && !slices.Contains(families, family) {
-			families = append(families, family)
+		if family, _, ok := strings.Cut(g.Info().Name, ":"); ok {
+			families = lists.Add(families, family)
 		}
 	}
 	for _, word := range only {
@@ -243,10 +244,7 @@ func (o GateOptions) chooses(name string) bool {
 
 // list shows the gates and whether their tools are installed. It runs no program of the tree.
 func (x *Inspection) list(ctx context.Context) error {
-	infos := make([]gates.Info, 0, len(x.Gates))
-	for _, g := range x.Gates {
-		infos = append(infos, g.Info())
-	}
+	infos := lists.Map(x.Gates, gates.Gate.Info)
 	slices.SortStableFunc(infos, func(a, b gates.Info) int { return cmp.Compare(a.Cost, b.Cost) })
 	type listed struct {
 		gates.Info
@@ -312,7 +310,7 @@ func (x *Inspection) Open(ctx context.Context) (list []gates.Gate, done func(), 
 	}
 	return b.Around(list), func() {
 		if err := b.Close(ctx); err != nil {
-			fmt.Fprintf(x.App.Stderr, "warning: %v\n", err)
+			x.App.Warn(err.Error())
 		}
 		end()
 	}, nil

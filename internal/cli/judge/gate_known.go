@@ -23,7 +23,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/language"
-	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -59,9 +59,7 @@ func (x *Inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 	if p, ok := x.App.Getenv(patterns.EnvVar); ok {
 		place.Programs = append(place.Programs, p)
 	}
-	for _, p := range x.Settings.Projects(place.Root) {
-		place.Roots = append(place.Roots, p.Root)
-	}
+	place.Roots = lists.Map(x.Settings.Projects(place.Root), func(p gates.Project) string { return p.Root })
 	for _, layer := range rulebook.RuleLayers(x.App, place.Root) {
 		place.More = append(place.More, contents(layer.Lessons), contents(layer.Patterns))
 	}
@@ -122,7 +120,7 @@ func (x *Inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 		Repo: x.Project.Repo, Layout: x.Project.Layout, Settings: x.Settings, Subject: subject,
 		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.App.Environ,
 			Reaper: reaper},
-		Note:   x.warn,
+		Note:   x.App.Warn,
 		Recall: x.recorded,
 		Remember: func(info gates.Info, s gates.Subject, r gates.Report) {
 			if k := x.recordKey(info, s); k != "" && info.Pure {
@@ -234,7 +232,7 @@ func (x *Inspection) recordTests(v gates.Verdict) {
 		}
 		if k := x.recordKey(x.Gates[at].Info(), x.Subject); k != "" {
 			if err := x.store.Put(k, r); err != nil {
-				x.warn(err.Error())
+				x.App.Warn(err.Error())
 			}
 		}
 	}
@@ -296,5 +294,3 @@ func (x *Inspection) mutants() []gates.Gate {
 	}
 	return []gates.Gate{mutants.New(mutants.Options{Tree: x.room, Budget: o.budget, Bar: o.bar, Program: x.Rules.Program})}
 }
-
-func (x *Inspection) warn(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) }

@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/report"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -98,7 +99,7 @@ func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
 func printLogs(w io.Writer, indent string, reports []gates.Report) {
 	for _, r := range reports {
 		if (r.Status == gates.Fail || r.Status == gates.Errored) && r.Log != "" {
-			fmt.Fprintf(w, "%slog of %s: %s\n", indent, r.Gate, cli.ShortPath(r.Log))
+			fmt.Fprintf(w, "%slog of %s: %s\n", indent, r.Gate, cli.Rel(r.Log))
 		}
 	}
 }
@@ -159,11 +160,7 @@ type working struct {
 // watched returns the gates so that w knows when each starts and ends.
 func watched(list []gates.Gate) ([]gates.Gate, *working) {
 	w := &working{since: map[string]time.Time{}, all: len(list)}
-	out := make([]gates.Gate, len(list))
-	for i, g := range list {
-		out[i] = observed{g, w}
-	}
-	return out, w
+	return lists.Map(list, func(g gates.Gate) gates.Gate { return observed{g, w} }), w
 }
 
 // text lists the running gates, longest-running first. It is empty while none runs.

@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/routing"
@@ -179,14 +180,12 @@ type supervised struct {
 
 // underReaper wraps the gates that start programs. It does not wrap gates that only read files.
 func underReaper(list []gates.Gate, r *LateReaper) []gates.Gate {
-	out := make([]gates.Gate, len(list))
-	for i, g := range list {
-		out[i] = g
+	return lists.Map(list, func(g gates.Gate) gates.Gate {
 		if info := g.Info(); info.Cost > gates.Instant || info.Command != "" {
-			out[i] = supervised{g, r}
+			return supervised{g, r}
 		}
-	}
-	return out
+		return g
+	})
 }
 
 func (g supervised) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {

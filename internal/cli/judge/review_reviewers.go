@@ -18,7 +18,6 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/llm"
-	"github.com/runplan/runplan/patterns"
 )
 
 // Reviewers returns the reviewers of the settings. Without any, it returns the model of [models] for the stage review.
@@ -147,7 +146,7 @@ func ReviewOutlets(p *cli.Project) []cli.Outlet {
 // SummaryOptions returns the options for summaries of the repository at root.
 func SummaryOptions(ctx context.Context, a *cli.App, root string) (summary.Options, error) {
 	program, err := a.AstGrep(ctx)
-	if err != nil && !errors.Is(err, patterns.ErrMissing) {
+	if err != nil {
 		return summary.Options{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	program.Env = a.Environ

@@ -84,7 +84,7 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 		return err
 	}
 	h.Repo, h.Dir, h.Version, h.License = p.Repo, o.out, cli.Version(), license.Of(os.DirFS(p.Repo.Root))
-	if h.Program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
+	if h.Program, err = a.AstGrep(ctx); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err == nil {
@@ -99,8 +99,7 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	}
 	h.Redact = a.Redactor(p).String
 	if p.Repo.Shallow() {
-		fmt.Fprintln(a.Stderr,
-			"warning: the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
+		a.Warn("the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
 	}
 	// A bootstrap uses the CPU all the time, so memory is cheaper than collection: nothing is collected below the limit.
 	// Up to 100 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU time.

@@ -120,10 +120,7 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 	if err != nil {
 		return curateTrouble(err)
 	}
-	row, err := addPlan(ctx, p, d, text, task)
-	if err == nil {
-		err = addDataset(ctx, ledger, row, d, filepath.Join(o.out, curate.TrainFile), m.Train, "jsonl")
-	}
+	err = addDataset(ctx, p, ledger, d, text, task, filepath.Join(o.out, curate.TrainFile), m.Train, "jsonl")
 	if err != nil {
 		return fmt.Errorf("the dataset is at %s, but could not be logged: %w", o.out, err)
 	}
@@ -150,10 +147,14 @@ func loggedExamples(ctx context.Context, a *cli.App, p *cli.Project, stage train
 	return filepath.Join(dir, logged.PairsName), remove, nil
 }
 
-// addDataset records the training side of a dataset. It does not record the held-out side.
-func addDataset(ctx context.Context, l *store.Training, row int64, d plan.Plan, path string, s curate.Side,
-	format string) error {
+// addDataset records a plan and the training side of its dataset. It does not record the held-out side.
+func addDataset(ctx context.Context, p *cli.Project, l *store.Training, d plan.Plan, text []byte, task, path string,
+	s curate.Side, format string) error {
 	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	row, err := addPlan(ctx, p, l, d, text, task)
 	if err != nil {
 		return err
 	}

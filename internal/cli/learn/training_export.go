@@ -127,10 +127,8 @@ func trainingExport(ctx context.Context, a *cli.App, p *cli.Project, o trainingE
 	}
 	text, err := os.ReadFile(filepath.Join(o.in, curate.PlanFile))
 	if err == nil {
-		var row int64
-		if row, err = addPlan(ctx, p, m.Plan, text, cli.NewTaskID()); err == nil {
-			err = addDataset(ctx, ledger, row, m.Plan, filepath.Join(o.out, "train.jsonl"), m.Train, format.Name)
-		}
+		err = addDataset(ctx, p, ledger, m.Plan, text, cli.NewTaskID(), filepath.Join(o.out, "train.jsonl"), m.Train,
+			format.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("the export is at %s, but could not be logged: %w", o.out, err)

@@ -17,11 +17,6 @@ import (
 )
 
 func newTrainingOutcomesCommand(a *cli.App) *cobra.Command {
-	return cli.Group("outcomes", "Find out what happened to the code of earlier runs", "",
-		newTrainingOutcomesSyncCommand(a))
-}
-
-func newTrainingOutcomesSyncCommand(a *cli.App) *cobra.Command {
 	days := 30
 	cmd := &cobra.Command{
 		Use:   "sync",
@@ -42,7 +37,7 @@ finds them: reverted code is not an example to learn from. It fetches nothing, a
 	a.RepoFlag(cmd.Flags())
 	cmd.Flags().IntVar(&days, "days", days, "days after a merge within which a change counts as a rewrite")
 	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	return cli.Group("outcomes", "Find out what happened to the code of earlier runs", "", cmd)
 }
 
 type outcomeShown struct {

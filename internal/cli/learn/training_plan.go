@@ -118,13 +118,12 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 		return cli.Usage(errors.New("too little was logged to find the weakest stage, and there are no examples"),
 			"name a stage with --stage, or give examples with --in DIR")
 	}
-	if o.out != "" {
-		// Check that the journal is writable before the plan file is written.
-		l, err := adapters.OpenLedger(ctx, p)
-		if err != nil {
+	var ledger *store.Training
+	if o.out != "" { // open it before the plan file is written: the journal may not be writable
+		if ledger, err = adapters.OpenLedger(ctx, p); err != nil {
 			return err
 		}
-		defer l.Close()
+		defer ledger.Close()
 	}
 	draft, task := found.Draft(weakest.Stage, o.seed), cli.NewTaskID()
 	why := reasons(weakest, ranked, o.stage != "")
@@ -142,7 +141,7 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 		if err := atomicfile.Write(o.out, text, 0o644); err != nil {
 			return err
 		}
-		if _, err := addPlan(ctx, p, draft, text, task); err != nil {
+		if _, err := addPlan(ctx, p, ledger, draft, text, task); err != nil {
 			return err
 		}
 	}
@@ -243,12 +242,8 @@ func learned(ctx context.Context, p *cli.Project, e *plan.Evidence, since time.T
 }
 
 // addPlan records a plan unless the same text is already recorded.
-func addPlan(ctx context.Context, p *cli.Project, d plan.Plan, text []byte, task string) (int64, error) {
-	l, err := adapters.OpenLedger(ctx, p)
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
+func addPlan(ctx context.Context, p *cli.Project, l *store.Training, d plan.Plan, text []byte, task string) (int64,
+	error) {
 	log, err := store.OpenLog(ctx, p.Layout.Journal())
 	if err != nil {
 		return 0, err

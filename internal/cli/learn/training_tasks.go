@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/adapters"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/training/folder"
@@ -99,9 +99,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 		if err != nil {
 			return cli.Usage(fmt.Errorf("--commit %s: no commit of %s", ui.Sanitize(name), p.Repo.Root), "")
 		}
-		if !slices.Contains(x.Commits, hash) {
-			x.Commits = append(x.Commits, hash)
-		}
+		x.Commits = lists.Add(x.Commits, hash)
 	}
 	if err := a.TrustConfig(p); err != nil {
 		return err
@@ -112,15 +110,14 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	defer x.Reaper.Close()
 	guard, w := adapters.Guard(a, p), p.Config.Workspace
 	x.Repo, x.License, x.Redact, x.Canary = p.Repo, license.Of(os.DirFS(p.Repo.Root)), guard.Redact, guard.Canary
-	warn := func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }
 	rooms, err := local.NewRooms(ctx, a.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
-		Timeout: time.Duration(w.SetupTimeout), Env: a.Environ, Reaper: x.Reaper}, a.Environ, warn)
+		Timeout: time.Duration(w.SetupTimeout), Env: a.Environ, Reaper: x.Reaper}, a.Environ, a.Warn)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	defer func() {
 		if err := rooms.Close(ctx); err != nil {
-			warn(err.Error())
+			a.Warn(err.Error())
 		}
 	}()
 	x.Rooms = rooms

@@ -81,7 +81,7 @@ interrupted command, or one that stops at an unparsable file, does not change th
 
 func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) error {
 	program, err := a.AstGrep(ctx)
-	if err != nil && !errors.Is(err, patterns.ErrMissing) {
+	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	layout := journal.LayoutOf(repo.Root)

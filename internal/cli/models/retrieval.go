@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
@@ -21,8 +22,8 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// retrieval holds what commands need to ask models about a repository.
-type retrieval struct {
+// Tools holds what commands need to ask models about a repository.
+type Tools struct {
 	Project *cli.Project
 	Router  *llm.Router
 	LLM     llm.Completer
@@ -30,7 +31,8 @@ type retrieval struct {
 	curated *store.CuratedReader
 	base    knowledge.Base
 	repo    int64
-	prompts prompt.Set
+	prompts prompt.Set // of retrieval
+	Solver  prompt.Set
 	program patterns.Program
 	Redact  *redact.Redactor
 	environ []string
@@ -38,7 +40,7 @@ type retrieval struct {
 }
 
 // openRetrieval opens the index, the log and the models of a project. The caller must close it.
-func openRetrieval(ctx context.Context, a *cli.App, p *cli.Project, b tokens.Budget) (*retrieval, error) {
+func openRetrieval(ctx context.Context, a *cli.App, p *cli.Project, b tokens.Budget) (*Tools, error) {
 	r, err := openAsking(ctx, a, p, llm.Coding, b.Window, nil)
 	if err != nil {
 		return nil, err
@@ -47,7 +49,7 @@ func openRetrieval(ctx context.Context, a *cli.App, p *cli.Project, b tokens.Bud
 }
 
 // withLog opens the log. If it cannot, it closes the rest.
-func (r *retrieval) withLog(ctx context.Context) (_ *retrieval, err error) {
+func (r *Tools) withLog(ctx context.Context) (_ *Tools, err error) {
 	if r.Journal, err = store.OpenJournal(ctx, r.Project.Layout.Journal()); err != nil {
 		r.Close()
 		return nil, err
@@ -59,12 +61,12 @@ func (r *retrieval) withLog(ctx context.Context) (_ *retrieval, err error) {
 const noModel = "none"
 
 // openSearch opens the index and the log of a project, without a model.
-func openSearch(ctx context.Context, a *cli.App, p *cli.Project) (*retrieval, error) {
+func openSearch(ctx context.Context, a *cli.App, p *cli.Project) (*Tools, error) {
 	r, err := indexOf(ctx, a, p)
 	if err != nil {
 		return nil, err
 	}
-	if r.program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
+	if r.program, err = a.AstGrep(ctx); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func Where(a *cli.App, p *cli.Project) func(ctx context.Context, commit, text st
 			return nil, nil // the index is optional; commands that need it report its errors
 		}
 		defer r.Close()
-		if r.program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
+		if r.program, err = a.AstGrep(ctx); err != nil {
 			return nil, err
 		}
 		places, err := retrieve.Where(ctx, r.deps(nil, nil, nil), retrieve.Request{
@@ -92,11 +94,7 @@ func Where(a *cli.App, p *cli.Project) func(ctx context.Context, commit, text st
 		case err != nil:
 			return nil, err
 		}
-		var out []string
-		for _, x := range places {
-			out = append(out, r.Clean(x.Line()))
-		}
-		return out, nil
+		return lists.Map(places, func(x retrieve.Place) string { return r.Clean(x.Line()) }), nil
 	}
 }
 
@@ -113,7 +111,7 @@ func Matches(ctx context.Context, a *cli.App, p *cli.Project, task string) error
 
 // openAsking does what [openRetrieval] does, without a log. A run has its own log.
 func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, window int,
-	reaper *proc.Reaper) (*retrieval, error) {
+	reaper *proc.Reaper) (*Tools, error) {
 	r, err := indexOf(ctx, a, p)
 	if err != nil {
 		return nil, err
@@ -132,7 +130,7 @@ func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, 
 }
 
 // indexOf opens the index for reading. If it is missing or empty, the error tells the user to build it.
-func indexOf(ctx context.Context, a *cli.App, p *cli.Project) (*retrieval, error) {
+func indexOf(ctx context.Context, a *cli.App, p *cli.Project) (*Tools, error) {
 	none := cli.Usage(fmt.Errorf("%s is not indexed", p.Repo.Root), "run: runplan index")
 	db, err := store.OpenCuratedReader(ctx, cli.CuratedFile(p.Repo))
 	switch {
@@ -141,7 +139,7 @@ func indexOf(ctx context.Context, a *cli.App, p *cli.Project) (*retrieval, error
 	case err != nil:
 		return nil, cli.CuratedTrouble(err)
 	}
-	r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ, curated: db, base: knowledge.NewBase(db)}
+	r := &Tools{Project: p, Redact: a.Redactor(p), environ: a.Environ, curated: db, base: knowledge.NewBase(db)}
 	if r.repo, err = r.base.Repo(ctx, p.Repo.Root); err == nil && r.repo == 0 {
 		err = none
 	}
@@ -162,7 +160,7 @@ func Indexed(ctx context.Context, a *cli.App, p *cli.Project) bool {
 	return true
 }
 
-func (r *retrieval) Close() {
+func (r *Tools) Close() {
 	if r.Journal != nil {
 		r.Journal.Close()
 	}
@@ -170,7 +168,7 @@ func (r *retrieval) Close() {
 }
 
 // deps returns the dependencies of a retrieval: c asks the model, s stores progress.
-func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) retrieve.Deps {
+func (r *Tools) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) retrieve.Deps {
 	asked := r.Project.Config.Stages
 	var model func(llm.Stage) (llm.Model, error)
 	if r.Router != nil {
@@ -184,17 +182,17 @@ func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) 
 }
 
 // PutAway closes the session of a task. Its contents move to the log.
-func (r *retrieval) PutAway(ctx context.Context, s io.Closer, task string) error {
+func (r *Tools) PutAway(ctx context.Context, s io.Closer, task string) error {
 	return errors.Join(s.Close(),
 		r.Journal.ArchiveSession(context.WithoutCancel(ctx), r.Project.Layout.Sessions(), task, time.Now()))
 }
 
 // Clean makes foreign text safe to store and show.
-func (r *retrieval) Clean(text string) string { return redact.Clean(r.Redact.String(text)) }
+func (r *Tools) Clean(text string) string { return redact.Clean(r.Redact.String(text)) }
 
 // openModels adds what is needed to call models: the router over the settings and the active adapters, the client,
 // and ast-grep for files changed since the index was built. window overrides the window of the role; 0 means none.
-func openModels(ctx context.Context, a *cli.App, r *retrieval, role llm.Role, window int, reaper *proc.Reaper) error {
+func openModels(ctx context.Context, a *cli.App, r *Tools, role llm.Role, window int, reaper *proc.Reaper) error {
 	p := r.Project
 	o := llm.RouterOptions{Window: cmp.Or(p.Config.Budget.ContextWindow, window)} // also for the other role
 	if window > 0 {
@@ -223,8 +221,6 @@ func openModels(ctx context.Context, a *cli.App, r *retrieval, role llm.Role, wi
 			return e.ID, vectors[0], nil
 		}
 	}
-	if r.program, err = a.AstGrep(ctx); errors.Is(err, patterns.ErrMissing) {
-		return nil
-	}
+	r.program, err = a.AstGrep(ctx)
 	return err
 }

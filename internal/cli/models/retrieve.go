@@ -16,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/internal/ui"
@@ -100,7 +101,7 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
-	var r *retrieval
+	var r *Tools
 	if o.alone {
 		r, err = openSearch(ctx, a, p)
 	} else {
@@ -195,9 +196,7 @@ func planFiles(path string) ([]string, error) {
 	var out []string
 	for _, b := range plan.Batches {
 		for _, f := range slices.Concat(b.Files.Modify, b.Files.Create, b.Files.Test, b.Files.Delete) {
-			if !slices.Contains(out, f) {
-				out = append(out, f)
-			}
+			out = lists.Add(out, f)
 		}
 	}
 	return out, nil

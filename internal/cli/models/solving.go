@@ -13,8 +13,8 @@ import (
 
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
-	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
@@ -112,10 +112,7 @@ func namedStages(text string) ([]string, error) {
 		return nil, cli.Usage(errors.New("no stages are named"),
 			"give --stages scope,precision, or set stages.default in .runplan/config.toml")
 	}
-	var out []string
-	for name := range strings.SplitSeq(text, ",") {
-		out = append(out, strings.TrimSpace(name))
-	}
+	out := lists.Map(strings.Split(text, ","), strings.TrimSpace)
 	if err := retrieve.CheckStages(out); err != nil {
 		return nil, cli.Usage(err, "")
 	}
@@ -128,54 +125,43 @@ func AddStages(cmd *cobra.Command, to *string) {
 		"stages that retrieve context, in order: scope,precision (default stages.default)")
 }
 
-// ModelTools holds what is needed to ask a model.
-type ModelTools struct {
-	*retrieval
-	Solver prompt.Set
-}
-
 // OpenSolving opens the index and the models of a project, and checks that each required model has a name. The caller
 // opens the log.
-func OpenSolving(ctx context.Context, a *cli.App, p *cli.Project, s Solving, reaper *proc.Reaper) (*ModelTools, error) {
+func OpenSolving(ctx context.Context, a *cli.App, p *cli.Project, s Solving, reaper *proc.Reaper) (*Tools, error) {
 	r, err := openAsking(ctx, a, p, s.role, s.Budget.Window, reaper)
 	if err != nil {
 		return nil, err
 	}
-	t := &ModelTools{retrieval: r}
-	if err := t.fill(ctx, s.role); err != nil {
-		t.Close()
-		return nil, err
+	execute := llm.ExecutePlan
+	if s.role == llm.Coding {
+		execute = llm.ExecuteCode
 	}
-	return t, nil
-}
-
-func (t *ModelTools) fill(ctx context.Context, role llm.Role) error {
-	needed := []llm.Stage{llm.TaskAnalysis, llm.ExecutePlan}
-	if role == llm.Coding {
-		needed[1] = llm.ExecuteCode
+	_, err = r.Router.Model(llm.TaskAnalysis)
+	if err == nil {
+		_, err = r.Router.Model(execute)
 	}
-	for _, stage := range needed {
-		if _, err := t.Router.Model(stage); err != nil {
-			return cli.ModelTrouble(ctx, err)
+	if err = cli.ModelTrouble(ctx, err); err == nil {
+		if r.Solver, err = solver.LoadPrompts(p.Prompts()); err != nil {
+			err = cli.Usage(err, "correct the project's prompts, or remove them")
 		}
 	}
-	var err error
-	if t.Solver, err = solver.LoadPrompts(t.Project.Prompts()); err != nil {
-		return cli.Usage(err, "correct the project's prompts, or remove them")
+	if err != nil {
+		r.Close()
+		return nil, err
 	}
-	return nil
+	return r, nil
 }
 
 // Finder returns a function that runs find with the completer and the session of its caller.
-func (t *ModelTools) Finder(log retrieve.Log,
+func (r *Tools) Finder(log retrieve.Log,
 	find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
-	return func(ctx context.Context, c llm.Completer, s solver.Session, r retrieve.Request) (retrieve.Package, error) {
-		return find(ctx, t.deps(c, log, s), r)
+	return func(ctx context.Context, c llm.Completer, s solver.Session, req retrieve.Request) (retrieve.Package, error) {
+		return find(ctx, r.deps(c, log, s), req)
 	}
 }
 
 // Session opens the session of a task.
-func (r *retrieval) Session(ctx context.Context, task string) (solver.Session, error) {
+func (r *Tools) Session(ctx context.Context, task string) (solver.Session, error) {
 	s, err := store.CreateSession(ctx, r.Project.Layout.Sessions(), task)
 	if err != nil {
 		return nil, fmt.Errorf("store the session of the task: %w", err)

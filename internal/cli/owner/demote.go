@@ -1,7 +1,7 @@
 package owner
 
 import (
-	"fmt"
+	"context"
 
 	"github.com/spf13/cobra"
 
@@ -20,21 +20,9 @@ func NewDemoteCommand(a *cli.App) *cobra.Command {
 This also removes opt-ins of higher tiers. Decisions are in the audit: runplan trust audit.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan demote --to-tier 0 --reason "it pushed to the wrong branch"`,
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("to-tier") {
-				return errNoTier(cmd)
-			}
-			k, err := a.Keeper()
-			if err != nil {
-				return err
-			}
-			c, err := k.Demote(cmd.Context(), trust.Tier(to), reason)
-			if err != nil {
-				return cli.TrustTrouble(err)
-			}
-			fmt.Fprintf(a.Stdout, "%s\n", c.TierText())
-			return nil
-		},
+		RunE: changeTier(a, func(ctx context.Context, k trust.Keeper) (trust.Contract, error) {
+			return k.Demote(ctx, trust.Tier(to), reason)
+		}),
 	}
 	cmd.Flags().IntVar(&to, "to-tier", 0, "new tier")
 	cmd.Flags().StringVar(&reason, "reason", "", "why")

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -10,15 +11,30 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-func errNoTier(cmd *cobra.Command) error {
-	return cli.Usage(errors.New("the tier is missing"), "%s --to-tier N …; runplan trust lists the tiers",
-		cmd.CommandPath())
+// changeTier returns the RunE function of a command with the flag --to-tier.
+func changeTier(a *cli.App,
+	change func(ctx context.Context, k trust.Keeper) (trust.Contract, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		if !cmd.Flags().Changed("to-tier") {
+			return cli.Usage(errors.New("the tier is missing"), "%s --to-tier N …; runplan trust lists the tiers",
+				cmd.CommandPath())
+		}
+		k, err := a.Keeper()
+		if err != nil {
+			return err
+		}
+		c, err := change(cmd.Context(), k)
+		if err != nil {
+			return cli.TrustTrouble(err)
+		}
+		fmt.Fprintf(a.Stdout, "%s\n", c.TierText())
+		return nil
+	}
 }
 
 // NewPromoteCommand returns the command promote.
 func NewPromoteCommand(a *cli.App) *cobra.Command {
 	var p trust.Promotion
-	var to int
 	cmd := &cobra.Command{
 		Use:   "promote --to-tier N --reason TEXT --signature NAME",
 		Short: "Raise what runplan may do without asking",
@@ -30,28 +46,15 @@ and not with another tier. At tier 5, --auto-merge sets the minimum confidence o
 merged without a signature; without it each change needs the owner's signature.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan promote --to-tier 2 --reason "a month of clean runs" --signature ada`,
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("to-tier") {
-				return errNoTier(cmd)
-			}
+		RunE: changeTier(a, func(ctx context.Context, k trust.Keeper) (trust.Contract, error) {
 			if err := a.NotAnAgent("a promotion"); err != nil {
-				return err
+				return trust.Contract{}, err
 			}
-			k, err := a.Keeper()
-			if err != nil {
-				return err
-			}
-			p.To = trust.Tier(to)
-			c, err := k.Promote(cmd.Context(), p)
-			if err != nil {
-				return cli.TrustTrouble(err)
-			}
-			fmt.Fprintf(a.Stdout, "%s\n", c.TierText())
-			return nil
-		},
+			return k.Promote(ctx, p)
+		}),
 	}
 	f := cmd.Flags()
-	f.IntVar(&to, "to-tier", 0, "new tier")
+	f.IntVar((*int)(&p.To), "to-tier", 0, "new tier")
 	cli.SignFlags(f, &p.Signed)
 	f.BoolVar(&p.SelfEdit, "self-edit", false, "with tier 5: also allow runplan to edit its own prompts and loop")
 	f.IntVar(&p.MergeBar, "auto-merge", 0, "with tier 5: minimum confidence of a review for a merge, in percent, 60 "+

@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/ledger"
@@ -75,11 +76,7 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 		if err := p.EachEvent(ctx, r.Run, func(e runner.Event) error { l.Event(e); return nil }); err != nil {
 			return s, err
 		}
-		for _, line := range l.Lines {
-			if !line.At.Before(from) {
-				lines = append(lines, line)
-			}
-		}
+		lines = append(lines, lists.Filter(l.Lines, func(line ledger.Line) bool { return !line.At.Before(from) })...)
 	}
 	s.Spent = "nothing: no agent was running"
 	if len(lines) > 0 {

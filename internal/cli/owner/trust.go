@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/trust"
@@ -135,9 +136,7 @@ both a merge is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitU
 			return cli.TrustTrouble(err)
 		},
 	}
-	for _, r := range trust.Table() {
-		cmd.ValidArgs = append(cmd.ValidArgs, string(r.Action))
-	}
+	cmd.ValidArgs = lists.Map(trust.Table(), func(r trust.Rule) string { return string(r.Action) })
 	cmd.Flags().IntVar(&confidence, "confidence", -1, "confidence of the review, in percent")
 	return cmd
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -95,8 +96,7 @@ func showContext(ctx context.Context, a *cli.App, path, batch, from string) erro
 	s := briefing.Sources{
 		Input: h.input(p.Layout, plan, b, filepath.Base(path)), Repo: p.Repo, Commit: base, Plan: name, From: h.sum.Base,
 		Run: h.sum.Run, Progress: p.Layout.Progress(),
-		Failures: failures.Open(p.Layout.FailurePatterns(),
-			func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
+		Failures: failures.Open(p.Layout.FailurePatterns(), a.Warn),
 	}
 	s.Where = models.Where(a, p)
 	s.Limits, s.Protected = prepare.ContextLimits(p.Config.Context), p.Config.Gates.Protected
@@ -271,9 +271,7 @@ func lookAtTree(ctx context.Context, a *cli.App, p *cli.Project, base string, in
 	}
 	settings, closeGates := judge.SuiteOf(a, p, self, false, rulebook.OpenRuleBooks(ctx, a, p))
 	defer closeGates()
-	for _, g := range suite.All(dir, settings) {
-		in.Gates = append(in.Gates, g.Info())
-	}
+	in.Gates = lists.Map(suite.All(dir, settings), gates.Gate.Info)
 	style, note, err := prepare.StyleOf(ctx, a, dir)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")

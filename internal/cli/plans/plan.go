@@ -136,7 +136,7 @@ func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o pl
 }
 
 // askForPlan has the plan made and always closes the session.
-func askForPlan(ctx context.Context, a *cli.App, t *models.ModelTools, s models.Solving, id,
+func askForPlan(ctx context.Context, a *cli.App, t *models.Tools, s models.Solving, id,
 	task string) (solver.Planned, error) {
 	p := t.Project
 	model, err := t.Router.Model(llm.ExecutePlan)

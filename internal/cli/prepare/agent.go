@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -209,11 +210,9 @@ func cannotRun(err error) bool {
 
 // infos returns the agents in the form that the journal stores.
 func (c RunAgents) infos(settings config.Config) []runner.AgentInfo {
-	out := make([]runner.AgentInfo, len(c.List))
-	for i, x := range c.List {
-		out[i] = runner.AgentInfo{Name: x.name, Models: modelsOf(settings, x.name)}
-	}
-	return out
+	return lists.Map(c.List, func(x chosenAgent) runner.AgentInfo {
+		return runner.AgentInfo{Name: x.name, Models: modelsOf(settings, x.name)}
+	})
 }
 
 // lines describes, before the run, which agents take over after a limit and what happens when all are limited.
@@ -260,19 +259,8 @@ func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) (successors, 
 	if l.onLimit != "" {
 		return l.fallback(c)
 	}
-	s := successors{recalled: true}
-	for i, x := range info.Agents {
-		if i > 0 {
-			s.names = append(s.names, x.Name)
-		}
-	}
-	return s, nil
-}
-
-func errNoOnLimit(given string) error {
-	words := config.OnLimits()
-	return cli.Usage(errors.New("--on-limit "+given+": unknown"), "use %s or %s", strings.Join(words[:len(words)-1], ", "),
-		words[len(words)-1])
+	names := lists.Map(info.Agents, func(x runner.AgentInfo) string { return x.Name })
+	return successors{names: names[min(1, len(names)):], recalled: true}, nil
 }
 
 // SolverAgent returns the agent that calls a local model directly. It checks its requirements before the run begins

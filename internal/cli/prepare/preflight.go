@@ -173,8 +173,8 @@ func largeFiles(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) err
 					"add the files of an agent"),
 			"install git-lfs (https://git-lfs.com), then run the plan again"))
 	case filters == "" && !quiet:
-		fmt.Fprintln(a.Stderr,
-			"warning: the repository keeps files in git-lfs (.gitattributes: filter=lfs), but git-lfs is not installed: "+
+		a.Warn(
+			"the repository keeps files in git-lfs (.gitattributes: filter=lfs), but git-lfs is not installed: " +
 				"agents see pointers instead of files, and new files are committed in full; install git-lfs, then: git lfs install")
 	}
 	return nil // another program is configured in its place

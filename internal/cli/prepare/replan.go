@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -94,18 +95,15 @@ func (x *Prepared) replan(ctx context.Context, then, plan *planparse.Plan, sum r
 // earlier change removed may return.
 func matchBatches(then, plan *planparse.Plan, sum runner.Summary, info runner.Info) matching {
 	m := matching{
-		changes: planparse.Compare(then, plan), was: map[string]runner.BatchInfo{}, states: map[string]string{},
-		gone: map[string]runner.BatchInfo{},
-		of:   map[*planparse.Batch]runner.BatchInfo{}, keys: map[string]string{},
+		changes: planparse.Compare(then, plan), states: map[string]string{},
+		was: lists.By(info.Batches, func(b runner.BatchInfo) string { return b.Key }),
+		of:  map[*planparse.Batch]runner.BatchInfo{}, keys: map[string]string{},
 		runKey: func(b *planparse.Batch) string { return cmp.Or(info.Keys[b.Key], b.Key) },
-	}
-	for _, b := range info.Batches {
-		m.was[b.Key] = b
 	}
 	for _, b := range sum.Batches {
 		m.states[b.Key] = b.State
 	}
-	maps.Copy(m.gone, m.was)
+	m.gone = maps.Clone(m.was)
 	for i := range then.Batches {
 		delete(m.gone, m.runKey(&then.Batches[i]))
 	}
@@ -301,10 +299,7 @@ func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, 
 const mostDifferences = 5
 
 func (r replanned) summary() string {
-	count := map[string]int{}
-	for _, row := range r.rows {
-		count[row.rule]++
-	}
+	count := lists.Counts(r.rows, func(row planRow) string { return row.rule })
 	var out []string
 	for _, k := range []struct{ rule, word string }{
 		{"plan-batch-changed-after-merge", "changed after merge"}, {"plan-batch-changed", "changed"},

@@ -33,12 +33,14 @@ type routeFlags struct {
 	overrides       []string
 	NoSpeculate     bool
 	sequentialAfter string
-	From, To        string // added by the command itself
+	From, To        string
 }
 
 // Add adds the flags to a command.
 func (r *routeFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.StringVar(&r.From, "from", "", "first batch to run, by number; 4 starts with the first of 4a and 4b")
+	f.StringVar(&r.To, "to", "", "last batch to run, by number; 4 ends with the last of 4a and 4b")
 	f.StringVar(&r.Mode, "mode", "", "auto, headless (one batch after the other) or team (several at a time)")
 	f.Var(&r.workers, "workers", "maximum number of batches in progress at the same time")
 	f.StringArrayVar(&r.overrides, "model-override", nil,
@@ -200,8 +202,6 @@ The same is shown before each run. The settings are under [routing]: runplan con
 	}
 	r.Add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&r.From, "from", "", "first batch to run, by number; 4 starts with the first of 4a and 4b")
-	f.StringVar(&r.To, "to", "", "last batch to run, by number; 4 ends with the last of 4a and 4b")
 	f.StringVar(&o.agent, "agent", "", "agent whose models and history are used: script, solver, or a name under [agents]")
 	f.BoolVar(&o.why, "why", false, "also explain why batches wait for each other, and why others do not")
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")

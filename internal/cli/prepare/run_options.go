@@ -58,6 +58,18 @@ func (o *RunOptions) Common(cmd *cobra.Command) {
 	f.BoolVar(&o.Serve, "serve", false, "serve the page of the run while it runs; see runplan serve")
 }
 
+// OfNew adds the flags of commands that start a run.
+func (o *RunOptions) OfNew(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.Route.Add(cmd)
+	o.Sample.Add(cmd)
+	f.StringVar(&o.Land, "land", "",
+		"branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
+	f.BoolVar(&o.AllowDirty, "allow-dirty", false,
+		"run with uncommitted changes in the checkout; they are not part of the run")
+	f.BoolVar(&o.DryRun, "dry-run", false, "show what would run, and stop")
+}
+
 // OfAgent adds the flag that chooses the agent.
 func (o *RunOptions) OfAgent(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Agent, "agent", "", "agent to use: script, solver, or a name under [agents]")
@@ -134,7 +146,7 @@ func ContextLimits(c config.Context) briefing.Limits {
 // StyleOf describes the code style of a folder in one line, and notes which files it skipped.
 func StyleOf(ctx context.Context, a *cli.App, dir string) (text, note string, err error) {
 	program, err := a.AstGrep(ctx)
-	if err != nil && !errors.Is(err, patterns.ErrMissing) {
+	if err != nil {
 		return "", "", err
 	}
 	style, err := patterns.Discover(ctx, program, dir, a.Environ)

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -86,11 +87,7 @@ func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampli
 	if err := f.Check(c.MaxCount); err != nil {
 		return cli.Usage(err, "")
 	}
-	numbers := make([]string, len(p.Batches))
-	for i := range p.Batches {
-		numbers[i] = p.Batches[i].Number
-	}
-	if err := f.CheckBatches(numbers); err != nil {
+	if err := f.CheckBatches(lists.Map(p.Batches, func(b planparse.Batch) string { return b.Number })); err != nil {
 		return cli.Usage(err, "")
 	}
 	if info.Flags == nil {

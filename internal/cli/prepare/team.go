@@ -121,8 +121,11 @@ func (l *limitFlags) check() error {
 	if l.wait {
 		l.onLimit = "wait"
 	}
-	if (l.onLimit != "" || l.cmd.Flags().Changed("on-limit")) && !slices.Contains(config.OnLimits(), l.onLimit) {
-		return errNoOnLimit(l.onLimit)
+	words := config.OnLimits()
+	if (l.onLimit != "" || l.cmd.Flags().Changed("on-limit")) && !slices.Contains(words, l.onLimit) {
+		last := len(words) - 1
+		return cli.Usage(fmt.Errorf("--on-limit %s: unknown", l.onLimit), "use %s or %s", strings.Join(words[:last], ", "),
+			words[last])
 	}
 	return nil
 }

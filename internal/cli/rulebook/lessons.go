@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/runner/journal"
@@ -70,7 +71,7 @@ func withLessons(a *cli.App, do func(ctx context.Context, lib *lessons.Library, 
 func lessonsOf(a *cli.App, root string) (lib *lessons.Library, own string, err error) {
 	layers := []lessons.Layer{lessons.BuiltIn()}
 	for _, l := range RuleLayers(a, root) {
-		own = cli.ShortPath(l.Lessons) // the project's layer is the last
+		own = cli.Rel(l.Lessons) // the project's layer is the last
 		layers = append(layers, lessons.DirLayer(l.name, own))
 	}
 	if lib, err = lessons.Load(layers...); err != nil {
@@ -213,7 +214,6 @@ design rules, and where to look first for each symptom.` + cli.ExitStatus(cli.Ex
 }
 
 func newLessonsImportCommand(a *cli.App) *cobra.Command {
-	var into string
 	var o lessons.ImportOptions
 	cmd := &cobra.Command{
 		Use:   "import DIR",
@@ -227,8 +227,7 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
 				return cli.Usage(fmt.Errorf("%s is not a folder", args[0]), "give the folder with the lesson files")
 			}
-			into = cmp.Or(into, own)
-			r, err := lessons.Import(lessons.DirLayer("imported", args[0]), into, lib, o)
+			r, err := lessons.Import(lessons.DirLayer("imported", args[0]), own, lib, o)
 			if err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
@@ -242,7 +241,6 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 		}),
 	}
 	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	cmd.Flags().StringVar(&into, "into", "", "folder to write to (default: .runplan/lessons of the repository)")
 	cmd.Flags().BoolVar(&o.KeepIDs, "keep-ids", false, "keep ids, so that lessons replace those of earlier layers")
 	cmd.Flags().StringToStringVar(&o.Categories, "category", nil,
 		"THEIRS=OURS: read a category under another name; may be repeated")
@@ -250,11 +248,7 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 }
 
 func rejectedFiles(r lessons.ImportReport) int {
-	files := map[string]bool{}
-	for _, e := range r.Rejected {
-		files[e.Path] = true
-	}
-	return len(files)
+	return len(lists.SetBy(r.Rejected, func(e *lessons.FileError) string { return e.Path }))
 }
 
 func printImport(a *cli.App, r lessons.ImportReport) {

@@ -56,7 +56,10 @@ func checkPaths(ctx context.Context, a *cli.App, s *lessons.Scanner, paths []str
 	// Use empty lists, so that JSON has [] and not null.
 	sum = lessons.Result{Hits: []lessons.Hit{}, Suppressed: []lessons.Hit{}, Problems: []lessons.Problem{},
 		Skipped: []lessons.Skip{}}
-	here := cli.MustGetwd()
+	here, err := os.Getwd()
+	if err != nil {
+		return sum, err
+	}
 	var inside []string
 	for _, p := range paths {
 		info, err := os.Stat(p)

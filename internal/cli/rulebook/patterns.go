@@ -3,7 +3,6 @@ package rulebook
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,7 +48,7 @@ func patternRules(ctx context.Context, a *cli.App) (root string, rules []pattern
 // needAstGrep finds ast-grep. If it is missing, the command cannot run.
 func needAstGrep(ctx context.Context, a *cli.App, hint string) (patterns.Program, error) {
 	p, err := a.AstGrep(ctx)
-	if errors.Is(err, patterns.ErrMissing) {
+	if err == nil && p.Path == "" {
 		err = cli.Named("no-ast-grep",
 			cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s", hint))
 	}
@@ -210,7 +209,7 @@ agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.Ex
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.AstGrep(cmd.Context())
-			if err != nil && !errors.Is(err, patterns.ErrMissing) {
+			if err != nil {
 				return err
 			}
 			dir, err := os.Getwd()

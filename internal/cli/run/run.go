@@ -41,21 +41,13 @@ The first Ctrl-C lets running work end; the second stops at once. Either way
 		},
 	}
 	o.Common(cmd)
+	o.OfNew(cmd)
 	a.TrustFlag(cmd.Flags())
 	o.OfAgent(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.Land, "land", "",
-		"branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
 	f.IntVar(&o.MaxAttempts, "max-attempts", 0,
 		"attempts at a batch before it fails (default run.max_attempts; with the solver solve.max_attempts)")
-	f.StringVar(&o.Route.From, "from", "", "first batch to run, by number; 4 starts with the first of 4a and 4b")
-	f.StringVar(&o.Route.To, "to", "", "last batch to run, by number; 4 ends with the last of 4a and 4b")
-	o.Route.Add(cmd)
-	o.Sample.Add(cmd)
-	f.BoolVar(&o.AllowDirty, "allow-dirty", false,
-		"run with uncommitted changes in the checkout; they are not part of the run")
 	f.BoolVar(&o.Fresh, "new", false, "start a new run although a run of this plan is not finished")
-	f.BoolVar(&o.DryRun, "dry-run", false, "show what would run, and stop")
 	return cmd
 }
 

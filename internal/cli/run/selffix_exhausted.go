@@ -12,7 +12,6 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -24,7 +23,7 @@ func (x *Execution) exhausted() {
 		return
 	}
 	if err := x.openFeedback(context.Background()); err != nil {
-		fmt.Fprintf(x.App.Stderr, "warning: the failed batches were not recorded as feedback: %s\n", ui.Sanitize(err.Error()))
+		x.App.Warn("the failed batches were not recorded as feedback: " + err.Error())
 	}
 }
 

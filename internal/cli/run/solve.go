@@ -60,25 +60,17 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 		}),
 	}
 	o.Common(cmd)
+	o.OfNew(cmd)
 	a.TrustFlag(cmd.Flags())
 	models.AddStages(cmd, &o.Solver.Stages)
 	budget.Add(cmd)
-	o.Route.Add(cmd)
-	o.Sample.Add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.Route.From, "from", "", "first batch of the plan to run, by number")
-	f.StringVar(&o.Route.To, "to", "", "last batch of the plan to run, by number")
 	a.RepoFlag(f)
 	f.Var(&o.Solver.Loops, "max-refinement-loops",
 		"how often an attempt may ask for more context (default solve.max_refinement_loops)")
 	f.StringVar(&plan, "plan", "", "plan to execute; the task then describes its purpose, and is optional")
-	f.StringVar(&o.Land, "land", "",
-		"branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
 	f.IntVar(&o.MaxAttempts, "max-attempts", 0, "attempts at a batch before it fails (default solve.max_attempts)")
-	f.BoolVar(&o.AllowDirty, "allow-dirty", false,
-		"run with uncommitted changes in the checkout; they are not part of the run")
 	f.BoolVar(&o.Fresh, "new", false, "start a new run although a run of this task is not finished")
-	f.BoolVar(&o.DryRun, "dry-run", false, "show what would run, and stop")
 	return cmd
 }
 

@@ -114,7 +114,7 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 			Subject: gates.Subject{Env: a.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String,
 				Reaper: l.reaper},
 		},
-		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.Layout.FailurePatterns(), l.warn), Now: time.Now},
+		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.Layout.FailurePatterns(), a.Warn), Now: time.Now},
 		Alarm:  l.alarm, Critique: l.critique,
 		Say: func(i feedback.Item, text string) {
 			fmt.Fprintf(a.Stderr, "%s: %s: %s\n", i.ID, i.Status, ui.Cut(ui.Sanitize(text), 800, "…"))
@@ -122,10 +122,6 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 	}
 	l.driver = feedback.New(l.parts)
 	return l, nil
-}
-
-func (l *selfFix) warn(text string) {
-	fmt.Fprintf(l.app.Stderr, "warning: %s\n", ui.Sanitize(text))
 }
 
 // base returns the integration branch, from which a fix starts and into which it is merged.
@@ -174,7 +170,7 @@ func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), e
 	p, c := l.project, l.project.Config.Workspace
 	b := &local.Baseline{
 		Home: l.app.CacheDir(), Environ: l.app.Environ,
-		Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit}, Note: l.warn,
+		Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit}, Note: l.app.Warn,
 		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ,
 			Reaper: l.reaper},
 	}
@@ -187,7 +183,7 @@ func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), e
 func (l *selfFix) alarm(ctx context.Context, i feedback.Item, c feedback.Checked) error {
 	box, err := store.OpenInbox(ctx, trust.InboxFile(l.owner.Keeper.Dir))
 	if err != nil {
-		l.warn("the alarm is not in the inbox: " + err.Error())
+		l.app.Warn("the alarm is not in the inbox: " + err.Error())
 		return nil
 	}
 	defer box.Close()
@@ -203,7 +199,7 @@ func (l *selfFix) alarm(ctx context.Context, i feedback.Item, c feedback.Checked
 			trust.Said{Kind: trust.Critical, Body: head, Channel: "self-fix", Repo: l.owner.Repo, At: time.Now()})
 	}
 	if err != nil {
-		l.warn("the alarm is not in the inbox: " + err.Error())
+		l.app.Warn("the alarm is not in the inbox: " + err.Error())
 	}
 	return nil
 }
@@ -263,11 +259,9 @@ func newSelfFixDenyCommand(a *cli.App) *cobra.Command {
 		Long: `Deny the plan of a large job. The feedback is rejected; with --again another plan is drafted with the
 reason as input, at most three in total.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withLoop(cmd.Context(), a, "a denial", func(l *selfFix) error {
-				return l.changed(l.driver.Deny(cmd.Context(), l.owner, strings.TrimPrefix(args[0], "feedback/"), reason, again))
-			})
-		},
+		RunE: onFeedback(a, "a denial", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
+			return l.driver.Deny(ctx, l.owner, id, reason, again)
+		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why")
 	cmd.Flags().BoolVar(&again, "again", false, "have another plan drafted")
@@ -282,11 +276,9 @@ func newSelfFixRecordCommand(a *cli.App) *cobra.Command {
 		Long: "Record the address of a fix's change request that was opened by hand. It is then watched like those that " +
 			"runplan opened." + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withLoop(cmd.Context(), a, "recording", func(l *selfFix) error {
-				return l.changed(l.driver.RecordPR(cmd.Context(), args[0], pr))
-			})
-		},
+		RunE: onFeedback(a, "recording", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
+			return l.driver.RecordPR(ctx, id, pr)
+		}),
 	}
 	cmd.Flags().StringVar(&pr, "pr", "", "address of the change request")
 	return cmd
@@ -300,11 +292,9 @@ func newSelfFixCloseCommand(a *cli.App) *cobra.Command {
 		Long: `Close a feedback that was rejected or is no longer wanted. Its history stays. An existing branch and
 change request stay too. Only its regression test closes a merged fix.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withLoop(cmd.Context(), a, "closing a feedback", func(l *selfFix) error {
-				return l.changed(l.driver.Close(cmd.Context(), l.owner, strings.TrimPrefix(args[0], "feedback/"), reason))
-			})
-		},
+		RunE: onFeedback(a, "closing a feedback", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
+			return l.driver.Close(ctx, l.owner, id, reason)
+		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why")
 	return cmd
@@ -316,6 +306,16 @@ func (l *selfFix) changed(i feedback.Item, err error) error {
 	}
 	fmt.Fprintf(l.app.Stdout, "%s: %s\n", i.ID, i.Status)
 	return nil
+}
+
+// onFeedback returns the RunE function of a command that changes one feedback.
+func onFeedback(a *cli.App, what string,
+	do func(ctx context.Context, l *selfFix, id string) (feedback.Item, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return withLoop(cmd.Context(), a, what, func(l *selfFix) error {
+			return l.changed(do(cmd.Context(), l, strings.TrimPrefix(args[0], "feedback/")))
+		})
+	}
 }
 
 // withLoop opens the loop and calls a function with it, on behalf of a person.

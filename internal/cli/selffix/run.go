@@ -72,8 +72,7 @@ func (l *selfFix) runOptions() prepare.RunOptions {
 	flags := &cobra.Command{}
 	o.Common(flags)
 	o.OfAgent(flags)
-	o.Route.Add(flags)
-	o.Sample.Add(flags)
+	o.OfNew(flags)
 	o.Plain, o.AllowDirty, o.Land = true, true, "branch"
 	o.Agent = cmp.Or(l.options.agent, l.project.Config.Feedback.Agent)
 	return o

@@ -90,7 +90,7 @@ func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string,
 		for _, passed := range out.PassedOver {
 			if text := passed.Error(); !told[text] {
 				told[text] = true
-				l.warn("skipped: " + text)
+				l.app.Warn("skipped: " + text)
 			}
 		}
 		if o.all && err == nil && out.Moved {
@@ -192,7 +192,8 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 				if a.JSON {
 					return cli.AsJSON(a.Stdout, i)
 				}
-				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL),
+				fmt.Fprintf(a.Stdout, "%s\n\n%s\n\n",
+					strings.TrimSuffix(fmt.Sprintf("%s, %s, %s, on %s", i.ID, i.Severity, i.Status, ui.Sanitize(i.URL)), ", on "),
 					strings.TrimRight(i.Body, "\n"))
 				for _, n := range i.Notes {
 					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage,
@@ -279,11 +280,3 @@ func selfFixTool(ctx context.Context, a *cli.App, name string) error {
 
 // noteWidth is the highest width of the column with the last note.
 const noteWidth = 60
-
-// onURL names the place of the pull request, if there is one.
-func onURL(url string) string {
-	if url == "" {
-		return ""
-	}
-	return ", on " + ui.Sanitize(url)
-}

@@ -52,34 +52,33 @@ The command line overrides variables, variables override .runplan/config.toml, a
 }
 
 func newConfigSetCommand(a *cli.App) *cobra.Command {
-	var user bool
-	c := &cobra.Command{
+	return editCommand(a, 2, &cobra.Command{
 		Use:   "set KEY VALUE",
 		Short: "Change one setting in a file",
 		Long: `Set a key in .runplan/config.toml, or in your own file with --user. Comments and the order of the file
-are kept. An invalid value is refused, and nothing is written. Lists are written as in TOML: '["lint", "tests"]'.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
-		Args:              cobra.ExactArgs(2),
-		ValidArgsFunction: completeKeys,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return editConfig(cmd.Context(), a, args[0], &args[1], user)
-		},
-	}
-	c.Flags().BoolVar(&user, "user", false, "in your user configuration, for all repositories")
-	return c
+are kept. An invalid value is refused, and nothing is written. Lists are written as in TOML: '["lint", "tests"]'.`,
+	})
 }
 
 func newConfigUnsetCommand(a *cli.App) *cobra.Command {
-	var user bool
-	c := &cobra.Command{
+	return editCommand(a, 1, &cobra.Command{
 		Use:   "unset KEY",
 		Short: "Remove a setting from a file; the default applies again",
-		Long: `Remove a key from .runplan/config.toml, or from your own file with --user.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: completeKeys,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return editConfig(cmd.Context(), a, args[0], nil, user)
-		},
+		Long:  `Remove a key from .runplan/config.toml, or from your own file with --user.`,
+	})
+}
+
+// editCommand completes a command that changes one key: to its second argument, or with one argument to the default.
+func editCommand(a *cli.App, args int, c *cobra.Command) *cobra.Command {
+	var user bool
+	c.Long += cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun)
+	c.Args, c.ValidArgsFunction = cobra.ExactArgs(args), completeKeys
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		var value *string
+		if len(args) > 1 {
+			value = &args[1]
+		}
+		return editConfig(cmd.Context(), a, args[0], value, user)
 	}
 	c.Flags().BoolVar(&user, "user", false, "in your user configuration, for all repositories")
 	return c
@@ -123,7 +122,7 @@ func editConfig(ctx context.Context, a *cli.App, key string, value *string, user
 	}
 	changed, err := config.Edit(text, key, value)
 	if err != nil {
-		return cli.Usage(fmt.Errorf("%s: %w", cli.ShortPath(file), err), "runplan config --keys lists what can be set")
+		return cli.Usage(fmt.Errorf("%s: %w", cli.Rel(file), err), "runplan config --keys lists what can be set")
 	}
 	if err := tryConfig(a, files, file, changed); err != nil {
 		return cli.Usage(err, "nothing was written; runplan config --keys lists what can be set")
@@ -135,10 +134,10 @@ func editConfig(ctx context.Context, a *cli.App, key string, value *string, user
 		return fmt.Errorf("write the settings: %w", err)
 	}
 	if value == nil {
-		fmt.Fprintf(a.Stdout, "%s: %s is no longer set\n", cli.ShortPath(file), key)
+		fmt.Fprintf(a.Stdout, "%s: %s is no longer set\n", cli.Rel(file), key)
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "%s: %s = %s\n", cli.ShortPath(file), key, *value)
+	fmt.Fprintf(a.Stdout, "%s: %s = %s\n", cli.Rel(file), key, *value)
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/internal/cli/selffix"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -131,12 +132,9 @@ func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 		when[names[0]] = "plans that need a model: it is the only configured agent"
 	}
 	if len(names) == 0 && (chosen == "" || chosen == cli.Auto) {
-		for _, preset := range command.Presets() {
-			if _, err := a.OnPath(preset.Program); err == nil {
-				names, when[preset.Name] = []string{preset.Name},
-					"plans that need a model: no agent is configured, and it is the first installed one"
-				break
-			}
+		if installed := a.Installed(); len(installed) > 0 {
+			names = []string{installed[0].Name}
+			when[names[0]] = "plans that need a model: no agent is configured, and it is the first installed one"
 		}
 	}
 	after := "with --on-limit fallback: run.fallback"
@@ -147,9 +145,7 @@ func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 		if name == solver.Name {
 			continue // [models] says where it sends data
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = lists.Add(names, name)
 		when[name] = after
 	}
 	when[chosen] = "plans that need a model: run.agent"

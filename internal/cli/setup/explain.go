@@ -52,7 +52,11 @@ errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitSta
 				return err
 			}
 			if len(args) == 0 {
-				return listExplanations(a, all)
+				var rows ui.Rows
+				for _, e := range all {
+					rows.Add(e.Group, e.Code, e.What)
+				}
+				return a.PrintTable(all, "", []string{"group", "code", "what"}, rows)
 			}
 			e, ok := findExplanation(all, args[0])
 			if !ok {
@@ -66,14 +70,6 @@ errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitSta
 			return a.Print(e, func() { fmt.Fprintf(a.Stdout, "%s\n\n%s\n", head, e.Text) })
 		},
 	})
-}
-
-func listExplanations(a *cli.App, all []explanation) error {
-	var rows ui.Rows
-	for _, e := range all {
-		rows.Add(e.Group, e.Code, e.What)
-	}
-	return a.PrintTable(all, "", []string{"group", "code", "what"}, rows)
 }
 
 // findExplanation finds a page by its code, by the prefix before an asterisk, or by the name of a lesson or pattern.

@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/doctor"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/trust"
 )
@@ -115,11 +116,7 @@ type foundInProject struct {
 
 func foundHere(ctx context.Context, a *cli.App, p *cli.Project) foundInProject {
 	var f foundInProject
-	for _, preset := range agentcommand.Presets() {
-		if _, err := a.OnPath(preset.Program); err == nil {
-			f.agents = append(f.agents, preset.Name)
-		}
-	}
+	f.agents = lists.Map(a.Installed(), func(preset agentcommand.Preset) string { return preset.Name })
 	remote, err := p.Repo.PushRemote(ctx)
 	f.remote = err == nil && remote != ""
 	for _, c := range doctor.ExamineGates(ctx, a, p) {

@@ -81,12 +81,7 @@ func commandOutput(ctx context.Context, a *cli.App, args []string) (string, erro
 	var out strings.Builder
 	quiet := *a
 	quiet.Stdin, quiet.Stdout, quiet.Stderr = strings.NewReader(""), &out, io.Discard
-	root := a.Root(&quiet, args)
-	root.SetArgs(args)
-	root.SetIn(quiet.Stdin)
-	root.SetOut(quiet.Stdout)
-	root.SetErr(quiet.Stderr)
-	err := hinted(root.ExecuteContext(ctx))
+	err := hinted(quiet.Call(ctx, args...))
 	return out.String(), err
 }
 

@@ -202,7 +202,7 @@ func callsBeside(ctx context.Context, a *cli.App, p *cli.Project, j *store.Journ
 	}
 	prices, err := price.Load(a.PriceFile())
 	if err != nil {
-		fmt.Fprintf(a.Stderr, "warning: no prices: %s\n", ui.Sanitize(err.Error()))
+		a.Warn("no prices: " + err.Error())
 	}
 	here := localModels(ctx, p)
 	for _, s := range sums {

@@ -235,15 +235,22 @@ func (t *tracing) each(ctx context.Context, f func(*trace.Report) bool) error {
 	return nil
 }
 
-func (t *tracing) asRequirement(ctx context.Context, what string) (answer *trace.Answer, _ string, err error) {
+func (t *tracing) asRequirement(ctx context.Context, what string) (*trace.Answer, string, error) {
+	answer, err := t.first(ctx, func(r *trace.Report) (trace.Answer, bool) { return r.OfRequirement(what) })
+	return answer, "", err
+}
+
+// first returns the first answer that [tracing.each] finds.
+func (t *tracing) first(ctx context.Context, find func(*trace.Report) (trace.Answer, bool)) (answer *trace.Answer,
+	err error) {
 	err = t.each(ctx, func(r *trace.Report) bool {
-		a, ok := r.OfRequirement(what)
+		a, ok := find(r)
 		if ok {
 			answer = &a
 		}
 		return ok
 	})
-	return answer, "", err
+	return answer, err
 }
 
 func (t *tracing) asTask(ctx context.Context, what string) (answer *trace.Answer, _ string, err error) {
@@ -267,14 +274,8 @@ func (t *tracing) asTask(ctx context.Context, what string) (answer *trace.Answer
 }
 
 // asTest finds the batch that added a test. Otherwise it finds the file and line of a test with that name.
-func (t *tracing) asTest(ctx context.Context, what string) (answer *trace.Answer, _ string, err error) {
-	err = t.each(ctx, func(r *trace.Report) bool {
-		a, ok := r.OfTest(what)
-		if ok {
-			answer = &a
-		}
-		return ok
-	})
+func (t *tracing) asTest(ctx context.Context, what string) (*trace.Answer, string, error) {
+	answer, err := t.first(ctx, func(r *trace.Report) (trace.Answer, bool) { return r.OfTest(what) })
 	if answer != nil || err != nil || len(what) < 4 {
 		return answer, "", err
 	}
