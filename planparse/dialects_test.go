@@ -67,6 +67,63 @@ func TestDialects(t *testing.T) {
 			want:  "run-plan <batch 1> 1() 1-2(1:0 2:0) loose:1",
 			codes: "task-outside-batch@5 duplicate-batch@5 nested-task@7 unassigned-boxes@11",
 		},
+		"phases in full, with their boxes in one checklist at the end": {
+			in: in("# T", "", "## Phase 1: A", "", "Text of a.", "", "## Phase 2: B", "", "Text of b.", "", "## Checklist", "",
+				"### Phase 1", "", "- [x] a", "- [x] b", "", "### Phase 2", "", "- [ ] c", ""),
+			want: "phases <phase 1> <phase 2> 1() 2() loose:3", codes: "repeated-boxes@15 repeated-boxes@20",
+		},
+		"tasks in full, with their boxes in one checklist at the end": {
+			in: in("# T", "", "### Task 1: A", "", "Text of a.", "", "### Task 2: B", "", "Text of b.", "", "## Checklist", "",
+				"### Task 1: A", "", "- [x] a", "", "### Task 2: B", "", "- [ ] c", ""),
+			want: "superpowers 1(1:1+) 2(2:1)", codes: "repeated-boxes@15 repeated-boxes@19",
+		},
+		"phases that are named before those with text and boxes": {
+			in: in("# T", "", "## Phase 1: A", "", "Text.", "", "## Checklist", "", "### Phase 1", "", "More text.", "",
+				"- [ ] a", ""),
+			want: "openspec <phase 1> 1(:0)", codes: "section-without-boxes@3",
+		},
+		"tasks below a heading that says that they are done": {
+			in: in("# T", "", "## ✅ Completed tasks (March)", "", "### Task 1: A", "", "Text.", "", "### Task 2: B", "",
+				"- [ ] b", "", "## Pending tasks", "", "### Task 3: C", "", "Text.", ""),
+			want: "superpowers 1(1:0+) 2(2:1) 3(3:0)",
+		},
+		"bold lines that are phases": {
+			in: in("# T", "", "## Roadmap", "", "**Phase 1: A** (2 days)", "", "- a", "", "**Phase 2: B:**", "", "Text.", "",
+				"## Notes", "", "Text.", ""),
+			want: "phases <phase 1> <phase 2> 1() 2()",
+		},
+		"bold lines above boxes": {
+			in:   in("# T", "", "## Work", "", "**Task 1: A**", "- [x] a", "", "**Task 2: B**", "- [ ] b", ""),
+			want: "superpowers 1(1:1+) 2(2:1)",
+		},
+		"items that are phases": {
+			in:   in("# T", "", "## Rollout plan", "", "1. **Phase 1: A**", "   - a", "2. **Phase 2:** Do b.", ""),
+			want: "phases <phase 1> <phase 2> 1() 2()",
+		},
+		"bold lines of a text, and next to headings of units": {
+			in: in("# T", "", "## How it works", "", "**Phase 1: A**", "", "Text.", "", "**Phase 2: B**", "", "Text.", "",
+				"## Plan", "", "**Phase 3** is long.", "", "**Phase 4** is short.", ""),
+			want: "none", codes: "no-units@1",
+		},
+		"headings with two numbers": {
+			in: in("# T", "", "## Fix 1: A", "", "Text.", "", "## Fix 2 & 3: B", "", "Text.", "", "## Fix 4, 5 and 6: C", "",
+				"Text.", ""),
+			want: "superpowers 1(1:0) 2-3(2+3:0) 4-5-6(4+5+6:0)",
+		},
+		"a range of weeks": {
+			in:   in("# T", "", "## Week 1–2: A", "", "- [ ] a", "", "## Week 3–4: B", "", "- [ ] b", ""),
+			want: "openspec <week 1-2> <week 3-4> 1-2(:0) 3-4(:0)",
+		},
+		"changes whose parts are files, with a check": {
+			in: in("# T", "", "## Changes", "", "### 1. `a.go`", "", "Text.", "", "### 2. `b.go` (line 3)", "", "Text.", "",
+				"## Verification", "", "Run it.", ""),
+			want: "superpowers 1(1:0) 2(2:0)",
+		},
+		"changes whose parts are no files, or without a check": {
+			in: in("# T", "", "## Changes", "", "### 1. Cache", "", "Text.", "", "### 2. Log", "", "Text.", "",
+				"## Verification", "", "Run it.", ""),
+			want: "none", codes: "no-units@1",
+		},
 		"the whole plan in a fence": {
 			in: in("'''markdown", "# T", "", "### Task 1: A", "", "- [x] a", "", "'''bash", "go test ./...", "'''", "",
 				"### Task 2: B", "", "- [ ] b", "'''", ""),

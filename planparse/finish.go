@@ -62,13 +62,25 @@ func (b *builder) closeRanges() {
 		start, _ := b.span(batch.StartLine+1, batch.EndLine)
 		_, stop := b.span(batch.StartLine, batch.EndLine)
 		body := text[min(start, stop):stop]
-		batch.Text = body
+		batch.Text = body + b.checklist(i)
 		// checkboxes, elements and list items are instructions without a body; headings are not
 		byItself := b.plan.Format == FormatGSD || b.fromList || len(batch.Tasks) > 0 && batch.Tasks[0].Box
 		batch.Empty = len(strings.TrimSpace(body)) == 0 && !byItself
 		sum := sha256.Sum256(b.between(batch.StartLine, batch.EndLine))
 		batch.Digest = hex.EncodeToString(sum[:])
 	}
+}
+
+// checklist returns the boxes for a batch that are in a list further down, because its brief has no other text of them.
+func (b *builder) checklist(i int) (list string) {
+	batch := &b.plan.Batches[i]
+	for _, f := range b.repeated {
+		if line := f.box.line; f.more && batch.StartLine <= f.of.line && f.of.line <= batch.EndLine && line > batch.EndLine {
+			list += "\n" + string(b.lineText(line))
+			b.reads(line, line, i, "lists the steps of the batch")
+		}
+	}
+	return list
 }
 
 // trimEnd drops blank lines and rules from the end of a range.

@@ -130,6 +130,9 @@ func (b *builder) otherUnits(f facts) bool {
 	return true
 }
 
+// changedFile matches the heading of a part that is a file: "1. `a.go` (line 12)".
+var changedFile = lazyre.New("^(?:\\d+[.)]\\s+)?`([^`\\s]+)`(?:\\s*[(:—–-].*)?$")
+
 // changesAsTasks reads the plans of Antigravity and Codex: the parts below "## Proposed Changes" or "## Key Changes"
 // are the tasks, with headings such as "#### [NEW] a.go" for their files, or with a "## Verification Plan" or "## Test
 // Plan" behind them. Without such parts, all the changes are one task.
@@ -137,26 +140,34 @@ func (b *builder) changesAsTasks() bool {
 	var whole, check *mark
 	var parts []*mark
 	inside, files := false, 0
+	bare := false // "## Changes", as Claude Code writes it: its parts must name files, and a check must follow
 	for _, m := range b.heads {
 		verb, _ := fileHeading(m.text)
 		switch {
 		case whole != nil && m.level <= whole.level:
 			inside = false
-			if title := strings.ToLower(plain(m.text)); title == "verification plan" || title == "test plan" {
+			if title := strings.ToLower(plain(m.text)); title == "verification plan" || title == "test plan" ||
+				bare && check == nil && isCheck(title) {
 				check = m
 			}
 		case inside && verb != "":
 			files++
 		case inside && m.level == whole.level+1:
 			parts = append(parts, m)
+			if found := changedFile.FindSubmatch(m.text); found != nil && looksLikePath(string(found[1])) && bare {
+				m.text, files = slices.Concat([]byte("[MODIFY] "), found[1]), files+1
+			}
 		}
 		title, _, _ := strings.Cut(strings.ToLower(plain(m.text)), " (")
 		if whole == nil && m != b.title && slices.Contains([]string{"proposed changes", "key changes",
 			"implementation changes"}, title) {
 			whole, inside = m, true
 		}
+		if whole == nil && changesTitle(title) {
+			whole, inside, bare = m, true, true
+		}
 	}
-	if files == 0 && check == nil {
+	if files == 0 && check == nil || bare && (files == 0 || check == nil) {
 		return false
 	}
 	if len(parts) == 0 {
@@ -179,6 +190,51 @@ func (b *builder) changesAsTasks() bool {
 		}
 	}
 	return true
+}
+
+// boldUnits makes headings of the lines and items "**Phase 1: Title**" of a plan, if no heading is a unit of work.
+func (b *builder) boldUnits() {
+	if slices.ContainsFunc(b.heads, func(m *mark) bool {
+		return m != b.title && m.unit.ok && m.unit.kind < unitStep && m.unit.kind != unitNone
+	}) {
+		return
+	}
+	units := map[*mark]unit{}
+	for i, m := range b.marks {
+		text, bold := bytes.CutPrefix(m.text, []byte("**"))
+		text, note, closed := bytes.Cut(text, []byte("**"))
+		note = bytes.Trim(note, " :：")
+		if !bold || !closed || m.parent != nil || m.kind != markText && m.kind != markItem ||
+			len(note) > 0 && m.kind == markText && note[0] != '(' && parseUnit(note).kind == unitNone && !saysDone(string(note)) ||
+			m.head != nil && m.below(func(h *mark) bool { return planTitle(plain(h.text)) }) == nil &&
+				(i+1 == len(b.marks) || b.marks[i+1].kind != markBox) {
+			continue
+		}
+		if u := parseUnit(slices.Concat(text, []byte(" "), note)); u.ok && u.id != "" && u.kind < unitStep {
+			units[m] = u
+		}
+	}
+	if len(units) < 2 {
+		return
+	}
+	b.heads = b.heads[:0]
+	var unit *mark
+	for _, m := range b.marks {
+		if u, found := units[m]; found {
+			b.fromList = b.fromList || m.kind == markItem
+			m.kind, m.level, m.unit, unit = markHeading, deepest, &u, m
+			b.heads = append(b.heads, m)
+			continue
+		}
+		if m.kind == markHeading || m.kind == markBreak {
+			unit = nil
+		}
+		if m.kind == markHeading {
+			b.heads = append(b.heads, m)
+		} else if unit != nil {
+			m.head = unit
+		}
+	}
 }
 
 // listAsTasks turns the items of a numbered list directly below a heading such as "Implementation Steps" into

@@ -1,6 +1,9 @@
 package planparse
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // buildBatches reads a run-plan: "## Batch N: Title" over "### Task M: Title". The level of batches is the
 // shallowest that has any; deeper ones are parts of a batch.
@@ -95,10 +98,16 @@ func (s *taskStack) push(b *builder, batch int, m *mark) {
 	s.open = append(s.open, openTask{b.startTask(batch, t), m.level})
 }
 
-// ticked reports whether a heading carries a ticked box: "### [x] Task 1: Title".
+// ticked reports whether a heading carries a ticked box, "### [x] Task 1: Title", or is below "## Completed tasks" and
+// has no open box.
 func (b *builder) ticked(m *mark) bool {
 	state, _, ok := cutBox(m.text)
-	return ok && done(state)
+	if ok || m.below(func(h *mark) bool { return completedTitle(plain(h.text)) }) == nil {
+		return ok && done(state)
+	}
+	return !slices.ContainsFunc(b.marks, func(o *mark) bool {
+		return o.kind == markBox && !done(o.state) && o.below(func(h *mark) bool { return h == m }) != nil
+	})
 }
 
 // buildTasks reads superpowers and ralphex plans: each "### Task N: Title" is a batch. Phases, chunks,

@@ -78,12 +78,27 @@ func parseUnit(text []byte) unit {
 		return unit{}
 	}
 	if id := scanID(text); id > 0 {
-		u.id, text = string(text[:id]), text[id:]
+		u.id, text = moreIDs(string(text[:id]), text[id:])
 	} else if u.id, text = cutNumeral(text); u.id == "" {
 		return unit{}
 	}
 	u.title, u.ok = unitTitle(text)
 	return u
+}
+
+// anotherID matches the second number of a heading that is about several units: "Fix 5 & 6: Title", "Week 1–2: Title".
+var anotherID = lazyre.New(`^(–|\s*(?:&|,|and|und|y|e|et|и|和|、)\s*)(\d+(?:\.\d+)*[a-z]?)\s*(?:[:：(&,、—–.-]|and\s|$)`)
+
+// moreIDs adds the other numbers of a heading to its id: "5+6", "1-2".
+func moreIDs(id string, rest []byte) (string, []byte) {
+	for m := anotherID.Re().FindSubmatchIndex(rest); m != nil; m = anotherID.Re().FindSubmatchIndex(rest) {
+		join := "+"
+		if string(rest[:m[3]]) == "–" {
+			join = "-"
+		}
+		id, rest = id+join+string(rest[m[4]:m[5]]), rest[m[5]:]
+	}
+	return id, rest
 }
 
 // finalUnit parses "Final Phase: Polish" and "Final Task: Run everything" after the first word.

@@ -44,6 +44,7 @@ func (b *builder) prepare() {
 			b.plan.Title = cmp.Or(name, plain(m.text))
 		}
 	}
+	b.boldUnits()
 	for _, kind := range []unitKind{unitBatch, unitTask, unitGroup} {
 		b.settle(kind)
 	}

@@ -1,6 +1,7 @@
 package planparse
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 // Progress".
 type repeat struct {
 	box, of *mark // of is the repeated heading, or nil if that is a T-item
+	more    bool  // the box says more than that heading: see [repeatFinder.described]
 }
 
 // repeats finds lists of checkboxes that repeat headings, and removes them from the work. Such lists ("Progress",
@@ -27,9 +29,11 @@ func (b *builder) repeats() {
 		switch {
 		case m.kind == markHeading:
 			r.section()
-			r.head, r.list = m, r.list[:0]
+			r.head, r.list, r.prose = m, r.list[:0], false
 		case m.kind == markBox:
 			r.list = append(r.list, m)
+		case m.kind == markFence, m.kind == markText && m.parent == nil && !bytes.HasSuffix(m.text, []byte(":")):
+			r.prose = true
 		}
 	}
 	r.section()
@@ -41,6 +45,7 @@ type repeatFinder struct {
 	*builder
 	head  *mark   // heading above the boxes, nil before the first one
 	list  []*mark // boxes directly below it
+	prose bool    // so is other text
 	found []repeat
 	tasks bool // headings are the work, so only progress lists matter
 
@@ -52,6 +57,12 @@ type repeatFinder struct {
 // section decides about the boxes of a heading. Below "Progress", it decides about each box separately. Below
 // other plain headings, all boxes must be repetitions: a single task with the name of a chapter remains a task.
 func (r *repeatFinder) section() {
+	if of := r.described(); of != nil {
+		for _, m := range r.list {
+			r.found = append(r.found, repeat{m, of, true})
+		}
+		return
+	}
 	if len(r.list) < 2 { // a single box is ambiguous
 		return
 	}
@@ -75,7 +86,7 @@ func (r *repeatFinder) section() {
 		of, ok := r.named(m, progress)
 		switch {
 		case ok && !m.nested:
-			found = append(found, repeat{m, of})
+			found = append(found, repeat{box: m, of: of})
 		case progress:
 			all = false
 		default:
@@ -89,9 +100,28 @@ func (r *repeatFinder) section() {
 	}
 }
 
+// described returns the unit that a mere list of boxes belongs to: "### Phase 1" below "## Checklist", if "## Phase 1:
+// Title" further up has no boxes and says in full what to do.
+func (r *repeatFinder) described() *mark {
+	if r.head == nil || r.prose || len(r.list) == 0 || r.head.unit.id == "" || r.head.unit.kind == unitNumbered {
+		return nil
+	}
+	r.prepare()
+	u := r.head.unit
+	listed := r.head.below(func(h *mark) bool { return isChecklist(plain(h.text)) || saysProgress(plain(h.text)) }) != nil
+	for i, m := range r.marks[:slices.Index(r.marks, r.head)] {
+		if o := m.unit; o.ok && o.word == u.word && o.id == u.id && m != r.title && !r.holds[m] && sameTitle(o.title, u.title) &&
+			(listed || o.title != "" && fold(o.title) == fold(u.title)) &&
+			(r.marks[i+1].kind != markHeading || r.marks[i+1].level > m.level) {
+			return m
+		}
+	}
+	return nil
+}
+
 // isBare reports whether only the list marks the repeated heading as work.
 func (r *repeatFinder) isBare(f repeat) bool {
-	return f.of != nil && !f.of.isUnit() && !(r.holds[f.of] && f.of.unit.ok)
+	return f.of != nil && !f.of.isUnit() && !f.more && !(r.holds[f.of] && f.of.unit.ok)
 }
 
 // isUnit reports whether the heading is a unit of work in all formats.
@@ -191,6 +221,18 @@ func (r *repeatFinder) settle() {
 	for _, f := range r.found {
 		f.box.kind = markRepeat
 	}
+	work := slices.ContainsFunc(r.marks, func(m *mark) bool {
+		return m.kind == markBox && m.below(func(h *mark) bool { return h.unit.ok && h.unit.kind < unitNumbered }) != nil
+	})
+	for _, f := range r.found {
+		switch {
+		case f.more && work && !r.tasks: // their units would have no place for them
+			f.box.kind = markBox
+		case f.more:
+			f.box.head.unit = &r.noUnit
+		}
+	}
+	r.found = slices.DeleteFunc(r.found, func(f repeat) bool { return f.box.kind == markBox })
 	r.repeated = r.found
 }
 

@@ -160,7 +160,7 @@ func dependsKey(key string) bool {
 
 // filesLabel reports whether a label, in lower case, opens a list of files.
 func filesLabel(label string) bool {
-	return slices.Contains([]string{"files", "file", "files to change", "files touched", "where", "deliverables",
+	return slices.Contains([]string{"files", "file", "files to change", "files to touch", "files to modify", "files touched", "where", "deliverables",
 		"文件", "檔案", "ファイル", "対象ファイル", "파일", "dateien", "datei", "archivos", "archivo", "ficheros", "fichero",
 		"fichiers", "fichier", "arquivos", "arquivo", "ficheiros", "ficheiro", "файлы", "файл"}, label)
 }
@@ -232,6 +232,23 @@ func remainingTitle(title string) bool {
 		"offene aufgaben", "tareas pendientes", "pendientes", "próximas acciones", "tarefas pendentes", "pendências",
 		"próximas ações", "tâches restantes", "à faire", "prochaines actions", "осталось сделать", "оставшиеся задачи",
 		"что осталось"}, strings.ToLower(strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.0123456789")))))))
+}
+
+// changesTitle reports whether a title, in lower case, only says that changes follow.
+func changesTitle(title string) bool {
+	return slices.Contains([]string{"changes", "code changes", "file changes", "changes by file", "änderungen", "cambios",
+		"alterações", "modifications", "изменения", "改动", "修改内容", "变更内容", "変更内容", "変更点", "변경 사항"}, title)
+}
+
+// completedTitle reports whether a heading says that the tasks below it are done.
+func completedTitle(title string) bool {
+	title, _, _ = strings.Cut(title, " (")
+	return slices.Contains([]string{"completed", "completed tasks", "completed work", "completed phases", "done",
+		"done tasks", "finished", "finished tasks", "已完成", "已完成任务", "已完成的任务", "完了", "完了済み", "完了タスク",
+		"완료", "완료된 작업", "erledigt", "erledigte aufgaben", "abgeschlossen", "completado", "completadas",
+		"tareas completadas", "concluído", "concluídas", "tarefas concluídas", "terminé", "tâches terminées", "выполнено",
+		"выполненные задачи", "готово"},
+		strings.ToLower(strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.0123456789")))))))
 }
 
 // planTitle reports whether the tables below a heading may be the plan.
