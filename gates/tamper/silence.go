@@ -1,7 +1,9 @@
 package tamper
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -110,9 +112,10 @@ func (j judge) silenced(f gates.File) {
 			if s.types {
 				rule = "tamper/type-ignore"
 				if language.IsTest(f.Path) &&
-					(s.name == "@ts-expect-error" || s.reasoned != nil && s.reasoned.MatchString(l.Text)) {
-					// The first fails without an error, so it tests types. The other names its error, and tests often
-					// use what they test in ways that types forbid; no test passes because of it.
+					(s.name == "@ts-expect-error" || s.reasoned != nil && s.reasoned.MatchString(l.Text) || j.likeOthers(s, f)) {
+					// The first fails without an error, so it tests types. The second names its error, and tests often
+					// use what they test in ways that types forbid; no test passes because of it. The third is how the
+					// project writes its tests.
 					sev = gates.Warning
 				}
 			} else if s.reasoned != nil && s.reasoned.MatchString(l.Text) {
@@ -129,6 +132,21 @@ func (j judge) silenced(f gates.File) {
 				"%s: the file has %d of these comments, it had %d", s.name, now, was)
 		}
 	}
+}
+
+// likeOthers reports whether f is a new test whose types are not checked, like those of another test in its folder that
+// the change leaves alone.
+func (j judge) likeOthers(s silencer, f gates.File) bool {
+	if s.name != "@ts-nocheck" || f.Status != gates.Added || typeTest(f) {
+		return false
+	}
+	dir := path.Dir(f.Path)
+	entries, _ := os.ReadDir(filepath.Join(j.s.Dir, filepath.FromSlash(dir)))
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		file := path.Join(dir, e.Name())
+		return e.Type().IsRegular() && path.Ext(file) == path.Ext(f.Path) && language.IsTest(file) &&
+			!slices.Contains(j.s.Changed, file) && mentions(filepath.Join(j.s.Dir, filepath.FromSlash(file)), s.name)
+	})
 }
 
 // reexport reports whether a line of a Python package imports a name for others, which linters report as unused.

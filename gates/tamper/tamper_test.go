@@ -445,6 +445,25 @@ func TestTamper(t *testing.T) {
 			before: one("a.py", ""), after: one("b.ts", "// @ts-ignore\nlet a = b;\n// @ts-expect-error later\nc;\n"),
 			want: []string{"error tamper/type-ignore b.ts:1", "error tamper/type-ignore b.ts:3"},
 		},
+		"a new test is written like the others of its folder": {
+			before: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "src/a.ts": "a\n", "src/b.ts": "// @ts-nocheck\n"},
+			after: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "src/a.ts": "// @ts-nocheck\na\n",
+				"src/b.ts": "// @ts-nocheck\n", "src/c.test.ts": "// @ts-nocheck\ntest()\n",
+				"test/b.test.ts": "// @ts-nocheck\ntest()\n",
+				"test/c.test.ts": "// @ts-nocheck\nexpectTypeOf(a)\n", "test/d.test.ts": "// @ts-ignore\ntest()\n"},
+			want: []string{
+				"error tamper/type-ignore src/a.ts:1", "error tamper/type-ignore src/c.test.ts:1",
+				"warning tamper/type-ignore test/b.test.ts:1",
+				"error tamper/type-ignore test/c.test.ts:1", "error tamper/type-ignore test/d.test.ts:1",
+			},
+		},
+		"a test loses its types with the others of its folder": {
+			before: map[string]string{"test/a.test.ts": "test()\n", "test/b.test.ts": "test()\n"},
+			after: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "test/b.test.ts": "// @ts-nocheck\ntest()\n",
+				"test/c.test.ts": "// @ts-nocheck\ntest()\n"},
+			want: []string{"error tamper/type-ignore test/a.test.ts:1", "error tamper/type-ignore test/b.test.ts:1",
+				"error tamper/type-ignore test/c.test.ts:1"},
+		},
 		"linters are silenced": {
 			before: one("a.go", "package a\n"),
 			after: map[string]string{
