@@ -114,7 +114,8 @@ func TestTellingLines(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for text, want := range map[string]string{"a\nerror: b\nc\n": "error: b", "a\nc\n": "c", "": "",
-		"error: b\n0 errors\n": "error: b"} {
+		"error: b\n0 errors\n": "error: b", "error: b\nassert c\nassert d\n": "assert d",
+		" ERROR  Refusing to run b\nSet it if this is unexpected.\n": "ERROR  Refusing to run b"} {
 		if got := lastTelling(text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}

@@ -288,6 +288,9 @@ func lastTelling(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		if loud.MatchString(lines[i]) && !harmless.MatchString(lines[i]) {
+			if i > 0 && headline.MatchString(lines[i-1]) && !headline.MatchString(lines[i]) {
+				i-- // the other line only explains it
+			}
 			return phrase.Fit(strings.TrimSpace(lines[i]), 300)
 		}
 	}

@@ -1,7 +1,9 @@
 package tamper
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -110,12 +112,14 @@ func (j judge) silenced(f gates.File) {
 			if s.types {
 				rule = "tamper/type-ignore"
 				if language.IsTest(f.Path) &&
-					(s.name == "@ts-expect-error" || s.reasoned != nil && s.reasoned.MatchString(l.Text)) {
-					// The first fails without an error, so it tests types. The other names its error, and tests often
-					// use what they test in ways that types forbid; no test passes because of it.
+					(s.name == "@ts-expect-error" || s.reasoned != nil && s.reasoned.MatchString(l.Text) || j.likeOthers(s, f)) {
+					// The first fails without an error, so it tests types. The second names its error, and tests often
+					// use what they test in ways that types forbid; no test passes because of it. The third is how the
+					// project writes its tests.
 					sev = gates.Warning
 				}
-			} else if s.reasoned != nil && s.reasoned.MatchString(l.Text) {
+			} else if s.reasoned != nil && s.reasoned.MatchString(l.Text) ||
+				s.name == "noqa" && language.IsTest(f.Path) && layout.MatchString(l.Text) {
 				sev = gates.Warning
 			}
 			if j.s.Contains(l.Text) || was > 0 && s.name == "noqa" && reexport(f.Path, l.Text) {
@@ -125,10 +129,29 @@ func (j judge) silenced(f gates.File) {
 			if s.reasoned != nil {
 				fix = "correct the code; if the tool is wrong, name its rule in the comment and add the reason"
 			}
-			j.find(rule, sev, f.Path, l.Number, fix,
+			j.find(rule, sev, f.Path, l.Number, fix+"; only a batch whose text quotes the line allows it",
 				"%s: the file has %d of these comments, it had %d", s.name, now, was)
 		}
 	}
+}
+
+// layout matches a comment that silences only rules of pycodestyle on how a line is written. E722 is not one of them: a
+// bare except catches failed assertions.
+var layout = lazyre.New(`(?i)#\s*noqa:(?:\s*,?\s*(?:E[1-5]\d\d|E70\d|E731|E741|W[1-6]\d\d)\b)+\s*$`)
+
+// likeOthers reports whether f is a new test whose types are not checked, like those of another test in its folder that
+// the change leaves alone.
+func (j judge) likeOthers(s silencer, f gates.File) bool {
+	if s.name != "@ts-nocheck" || f.Status != gates.Added || typeTest(f) {
+		return false
+	}
+	dir := path.Dir(f.Path)
+	entries, _ := os.ReadDir(filepath.Join(j.s.Dir, filepath.FromSlash(dir)))
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		file := path.Join(dir, e.Name())
+		return e.Type().IsRegular() && path.Ext(file) == path.Ext(f.Path) && language.IsTest(file) &&
+			!slices.Contains(j.s.Changed, file) && mentions(filepath.Join(j.s.Dir, filepath.FromSlash(file)), s.name)
+	})
 }
 
 // reexport reports whether a line of a Python package imports a name for others, which linters report as unused.

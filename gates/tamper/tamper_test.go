@@ -445,6 +445,35 @@ func TestTamper(t *testing.T) {
 			before: one("a.py", ""), after: one("b.ts", "// @ts-ignore\nlet a = b;\n// @ts-expect-error later\nc;\n"),
 			want: []string{"error tamper/type-ignore b.ts:1", "error tamper/type-ignore b.ts:3"},
 		},
+		"a test silences a rule on how its line is written": {
+			before: map[string]string{"tests/test_a.py": "x = 1\n", "a.py": "x = 1\n"},
+			after: map[string]string{"tests/test_a.py": "x = lambda: 1  # noqa: E731\ny = lambda: 1  # noqa: E731, E501\n" +
+				"except:  # noqa: E722\ndef helper():  # noqa: F811\nz = 1  # noqa\nw = 1  # noqa: E501, F811\n",
+				"a.py": "x = lambda: 1  # noqa: E731\n"},
+			want: []string{"error tamper/silenced a.py:1", "warning tamper/silenced tests/test_a.py:1",
+				"warning tamper/silenced tests/test_a.py:2", "error tamper/silenced tests/test_a.py:3",
+				"error tamper/silenced tests/test_a.py:4", "error tamper/silenced tests/test_a.py:5",
+				"error tamper/silenced tests/test_a.py:6"},
+		},
+		"a new test is written like the others of its folder": {
+			before: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "src/a.ts": "a\n", "src/b.ts": "// @ts-nocheck\n"},
+			after: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "src/a.ts": "// @ts-nocheck\na\n",
+				"src/b.ts": "// @ts-nocheck\n", "src/c.test.ts": "// @ts-nocheck\ntest()\n",
+				"test/b.test.ts": "// @ts-nocheck\ntest()\n",
+				"test/c.test.ts": "// @ts-nocheck\nexpectTypeOf(a)\n", "test/d.test.ts": "// @ts-ignore\ntest()\n"},
+			want: []string{
+				"error tamper/type-ignore src/a.ts:1", "error tamper/type-ignore src/c.test.ts:1",
+				"warning tamper/type-ignore test/b.test.ts:1",
+				"error tamper/type-ignore test/c.test.ts:1", "error tamper/type-ignore test/d.test.ts:1",
+			},
+		},
+		"a test loses its types with the others of its folder": {
+			before: map[string]string{"test/a.test.ts": "test()\n", "test/b.test.ts": "test()\n"},
+			after: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "test/b.test.ts": "// @ts-nocheck\ntest()\n",
+				"test/c.test.ts": "// @ts-nocheck\ntest()\n"},
+			want: []string{"error tamper/type-ignore test/a.test.ts:1", "error tamper/type-ignore test/b.test.ts:1",
+				"error tamper/type-ignore test/c.test.ts:1"},
+		},
 		"linters are silenced": {
 			before: one("a.go", "package a\n"),
 			after: map[string]string{
