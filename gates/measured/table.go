@@ -224,6 +224,8 @@ var groups = []group{
 				"code that the batch replaces is in another function, which is still used"},
 			{"plan/check-gone", "error", "-",
 				"a function no longer refuses anything, and the batch says that behaviour stays"},
+			{"plan/demand-unmet", "error", "-",
+				"the batch asks for an order, a lock, UTC or the like, and new code has nothing for it"},
 			{"plan/no-order", "error", "-", "the batch asks for an order, and the new tests compare without order"},
 			{"plan/no-tests-ran", "error", "-", "a file of Test: is missing, or none of its tests ran"},
 			{"plan/tests-notice-nothing", "error", "-",
