@@ -25,6 +25,7 @@ const (
 	RuleCheckGone    = "check-gone"     // a check of the input is gone although behaviour should stay
 	RuleNoOrder      = "no-order"       // new tests of an order compare without order
 	RuleAnswersOnly  = "answers-only"   // new code compares with the inputs of tests and has their results
+	RuleDemand       = "demand-unmet"   // nothing in new code does what the batch asks of it, such as to be safe for threads
 	RuleLater        = "left-for-later" // a comment leaves for later what the batch asks for
 )
 
@@ -60,13 +61,17 @@ var (
 // promisesInText reports whether the rules about sentences may find something.
 func promisesInText(text string) bool {
 	text = fenced.ReplaceAllString(text, "")
-	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking} {
+	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking, oldFlag} {
 		if re.MatchString(text) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(sentence.Split(text, -1),
-		func(s string) bool { return corrects.MatchString(s) })
+		func(s string) bool {
+			plain := strings.Join(strings.Fields(s), " ")
+			return corrects.MatchString(s) ||
+				slices.ContainsFunc(demands, func(d demand) bool { return d.asks.MatchString(plain) })
+		})
 }
 
 // inText compares the change with what the sentences of the batch ask for.
@@ -116,6 +121,8 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.kept()
 	w.checkGone()
 	w.ordered()
+	w.demanded()
+	w.keptOptions()
 	return nil
 }
 
@@ -142,13 +149,13 @@ func (w wording) broken(rule, file, message, fix string) {
 var (
 	// raised matches an error that a sentence names with the verb of its language.
 	raised = lazyre.New(
-		"(?:[Rr]aises?|[Tt]hrows?|[Rr]ejects?(?: " +
-			"with)?)\\s+(?:an?\\s+|the\\s+)?`?(?:\\w+(?:\\.|::))*([A-Z]\\w*(?:Error|Exception)|Error)\\b")
+		"(?:[Rr]aises?|[Tt]hrows?|[Ww]arns?(?: with)?|[Rr]ejects?(?: " +
+			"with)?)\\s+(?:an?\\s+|the\\s+)?`?(?:\\w+(?:\\.|::))*([A-Z]\\w*(?:Error|Exception|Warning)|Error)\\b")
 	// reported matches an error without a name.
 	reported = lazyre.New(`(?i)\b(?:(?:is|are) (?:an )?errors?|returns? (?:an )?error|(?:raises?|throws?|rejects?)\s+(?:an?\s+|the\s+)?\S*(?:error|exception)|exits? with (?:status |code )?[1-9]\d*|returns? ` + "`?Err" + `)\b`)
 	// reports matches code that reports an error, and proves a test that expects one.
 	reports = lazyre.New(`\braise\b|\bthrow\b|\b[Rr]eject\b|\b(?:sys\.)?exit\b|\berrs?\b|\bErr[A-Z]\w*|\berrors\.\w|Errorf|\bErr\(|\?[;)\n]|\babort\b|\bfail\w*|\bdie\b|\bpanic\w*|\bassert\w*|\bset -\w*e|\$\{\w+:?\?|[eE]xit\(|exitCode|\bcheck=True|bail!|ensure!|\breturn [1-9]|\bint\(|\bfloat\(|\bInteger\(|JSON\.parse|\bdie\b|\bopen\(`)
-	proves  = lazyre.New(`(?i)raises|throws?\b|toThrow|rejects|raise_error|should_panic|is_err|\bErr\(|err == nil|wantErr|Error\(t|ErrorIs|ErrorAs|ErrorContains|\bfails\b|exit_?code|returncode|\$\?|status`)
+	proves  = lazyre.New(`(?i)raises|warns|throws?\b|toThrow|rejects|raise_error|should_panic|is_err|\bErr\(|err == nil|wantErr|Error\(t|ErrorIs|ErrorAs|ErrorContains|\bfails\b|exit_?code|returncode|\$\?|status`)
 	// mentions matches lines that name an error without raising it.
 	mentions = lazyre.New(`(?m)^.*\b(?:class|struct|except|rescue|import|from|instanceof|export|exports|require|__all__)\b.*$|(?m)^\s*\}? ?catch\b.*$`)
 )
@@ -308,12 +315,13 @@ var (
 	// allArguments matches code that reads parameters without their names.
 	allArguments = lazyre.New(`\barguments\b|\blocals\(|\*\*?\w+`)
 	parameter    = lazyre.New(`^[*&\s]*(\w{2,})\b`)
+	inner        = lazyre.New(`\([^()]*\)`) // such as the parameters of a parameter
 )
 
 // parameters finds new functions with a parameter that the batch spells out and that their body does not use.
 func (w wording) parameters() {
 	for _, name := range w.fresh() {
-		m := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\(([^()]*)\)`).FindStringSubmatch(w.text)
+		m := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\(((?:[^()]|\([^()]*\))*)\)`).FindStringSubmatch(w.text)
 		if m == nil {
 			continue
 		}
@@ -322,7 +330,7 @@ func (w wording) parameters() {
 			if !more || strings.Count(body, "\n") < 1 || refuses.MatchString(body) || strings.Contains(head, "...") {
 				continue
 			}
-			for _, text := range strings.Split(m[1], ",") {
+			for _, text := range strings.Split(inner.ReplaceAllString(m[1], ""), ",") {
 				p := parameter.FindStringSubmatch(text)
 				if p != nil && regexp.MustCompile(`[(,]\s*[*&]*`+p[1]+`\b`).MatchString(head) && !names(body, p[1]) &&
 					!allArguments.MatchString(body) {
