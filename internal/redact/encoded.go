@@ -22,7 +22,7 @@ var sextets = func() (t [256]byte) {
 // after a long line.
 func runs(text string, found func(from, to int) bool) {
 	for i := 0; i+minRun <= len(text); {
-		other := i + minRun - 1 // the last byte of the next minRun that is none of base64: no run goes over it
+		other := i + minRun - 1 // the last of the next minRun bytes that base64 does not use: no run goes over it
 		for other >= i && sextets[text[other]] != 0xff {
 			other--
 		}
