@@ -116,7 +116,7 @@ func (w *Look) hindered(out ran, failures []testout.Failure) error {
 	return nil
 }
 
-// ofCode recognises a failure of the code: a test that failed by name, or a file of the tree that does not compile.
+// ofCode recognizes a failure of the code: a test that failed by name, or a file of the tree that does not compile.
 func (w *Look) ofCode(f testout.Failure) bool {
 	if !f.Build {
 		return f.Name != "" && !scriptName.MatchString(f.Name)

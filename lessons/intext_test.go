@@ -23,10 +23,10 @@ func TestInTextSeparatesCodeFromText(t *testing.T) {
 		}
 	}
 	if !inText("a.swift", "swift", []byte("let s = \"\"\"\nHERE\n\"\"\""), 12) {
-		t.Error("a string over several lines is not recognised")
+		t.Error("a string over several lines is not recognized")
 	}
 	if !inText("run", "python", []byte("# it's HERE"), 7) || inText("a.py", "python", []byte("a // 2\nHERE"), 7) {
-		t.Error("comments of Python are not recognised")
+		t.Error("comments of Python are not recognized")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 const All = "all"
 
 // table has a line for each language that lessons can name: the name, and the endings, the whole names and the programs
-// of a first line #! by which its files are recognised.
+// of a first line #! by which its files are recognized.
 //
 //go:embed languages.txt
 var table string

@@ -43,7 +43,7 @@ type Lesson struct {
 	lines map[string]int // line of each key in the file, such as pattern.regex
 }
 
-// Pattern describes how to recognise a lesson.
+// Pattern describes how to recognize a lesson.
 type Pattern struct {
 	Type        PatternType `yaml:"type" json:"type"`
 	Regex       string      `yaml:"regex" json:"regex,omitempty"`

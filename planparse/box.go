@@ -97,7 +97,7 @@ func wordLabel(text []byte) label {
 	return l
 }
 
-// scanT recognises the id of a spec-kit task and the tags before it.
+// scanT recognizes the id of a spec-kit task and the tags before it.
 func scanT(text []byte) (n int, id string) {
 	rest := text
 	for len(rest) > 0 && rest[0] == '[' { // "[P] T001" and "[T001]"

@@ -81,7 +81,7 @@ func (r *runReader) mark(m *mark) {
 	}
 }
 
-// runLabel recognises the labels of commands: "Run:", "*Run (expect PASS):*", "**Expected:**", "Verify:".
+// runLabel recognizes the labels of commands: "Run:", "*Run (expect PASS):*", "**Expected:**", "Verify:".
 func runLabel(text []byte) (label string, rest []byte, ok bool) {
 	text = bytes.TrimLeft(text, "*_→> ")
 	if len(text) < 4 {
@@ -150,7 +150,7 @@ func isCode(span string) bool {
 	return true
 }
 
-// labelledRun recognises "Run `cmd`" after the id of a task: "T005 Run `make`", "3.8 [P] Run `make` and commit".
+// labelledRun recognizes "Run `cmd`" after the id of a task: "T005 Run `make`", "3.8 [P] Run `make` and commit".
 // A command that should fail at first is a step on the way.
 func labelledRun(text []byte, id string) (label string, rest []byte, ok bool) {
 	i := bytes.Index(text, []byte("Run `"))

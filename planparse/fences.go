@@ -31,7 +31,7 @@ type fenceLevel struct {
 	length int
 }
 
-// fenceLine recognises a line that begins with three or more backticks or tildes and returns the rest.
+// fenceLine recognizes a line that begins with three or more backticks or tildes and returns the rest.
 func fenceLine(line []byte) (level fenceLevel, info []byte, ok bool) {
 	if len(line) < 3 || (line[0] != '`' && line[0] != '~') {
 		return fenceLevel{}, nil, false

@@ -144,7 +144,7 @@ func (b *builder) warnDone() {
 	}
 }
 
-// saysDone recognises "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加" ("add conditions of
+// saysDone recognizes "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加" ("add conditions of
 // completion") the word is about the work.
 func saysDone(title string) bool {
 	if strings.HasSuffix(title, " DONE") {

@@ -184,7 +184,7 @@ func (b *builder) groupPerTask() {
 	}
 }
 
-// saysParallel recognises "Wave 1 (parallel)".
+// saysParallel recognizes "Wave 1 (parallel)".
 func saysParallel(text []byte) bool {
 	return containsAny(string(text), "(parallel)", "(Parallel)", "parallel-safe", "[P]")
 }

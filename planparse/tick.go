@@ -45,7 +45,7 @@ func setBoxes(src []byte, lines map[int]bool, from string, to byte) ([]byte, int
 	return out.Bytes(), changed
 }
 
-// WordingOf returns a function that normalises the lines first to last of src for a comparison: without the state of
+// WordingOf returns a function that normalizes the lines first to last of src for a comparison: without the state of
 // checkboxes, without blank lines, and with one space for any white space.
 func WordingOf(src []byte) func(first, last int) string {
 	if bytes.IndexByte(src, '\r') >= 0 && bytes.IndexByte(src, '\n') < 0 {

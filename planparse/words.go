@@ -54,7 +54,7 @@ func ideographic(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// joinedWord recognises a keyword that is joined with the id: "任务1", "フェーズ2".
+// joinedWord recognizes a keyword that is joined with the id: "任务1", "フェーズ2".
 func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
 	if r, _ := utf8.DecodeRune(s); !ideographic(r) {
 		return unitNone, "", nil

@@ -254,7 +254,7 @@ func patched(text string) (created, changed []string) {
 	return created, changed
 }
 
-// clean normalises a path; a folder keeps the slash at its end.
+// clean normalizes a path; a folder keeps the slash at its end.
 func clean(p string) string {
 	out := path.Clean(strings.ReplaceAll(p, `\`, "/"))
 	if strings.HasSuffix(p, "/") && out != "/" {

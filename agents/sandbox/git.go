@@ -150,7 +150,7 @@ func (g Git) take(path, id string) error {
 		return err
 	}
 	defer in.Close()
-	return atomicfile.Copy(to, "tmp_obj_", in, 0o444) // git recognises leftover files by this name
+	return atomicfile.Copy(to, "tmp_obj_", in, 0o444) // git recognizes leftover files by this name
 }
 
 // verify reads an object and compares its hash with its name.

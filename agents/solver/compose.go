@@ -168,7 +168,7 @@ func (h history) text() string {
 	return b.String()
 }
 
-// classes summarises how attempts ended, for the log of a refinement.
+// classes summarizes how attempts ended, for the log of a refinement.
 func (h history) classes() []string {
 	out := []string{}
 	for _, e := range h {

@@ -96,7 +96,7 @@ func hasField(c summary.Class, field string) bool {
 	})
 }
 
-// simple normalises the spelling of a name: BillingClient, billing_client and billing-client become billing.
+// simple normalizes the spelling of a name: BillingClient, billing_client and billing-client become billing.
 func simple(s string) string {
 	s = s[strings.LastIndexAny(s, "./")+1:]
 	s = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))

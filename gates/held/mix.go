@@ -110,7 +110,7 @@ func (m *mix) leave(findings []gates.Finding) []string {
 	return out
 }
 
-// inTests matches folders with tests and their data. Languages that recognise tests by file names may have product code
+// inTests matches folders with tests and their data. Languages that recognize tests by file names may have product code
 // there as well.
 const inTests = "**/{test,tests,__tests__,spec,specs,e2e}/**"
 

@@ -112,7 +112,7 @@ func changesImported(text string) bool {
 		func(m []string) bool { return imported[m[1]+m[2]+m[3]] })
 }
 
-// goReaches reports whether a Go test file has an init or a TestMain, calls a function to initialise a variable,
+// goReaches reports whether a Go test file has an init or a TestMain, calls a function to initialize a variable,
 // assigns to a variable that it does not declare, or passes a function to code of the product.
 func goReaches(text string) bool {
 	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)

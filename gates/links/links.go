@@ -71,7 +71,7 @@ func judge(dir, link, target string) string {
 	return ""
 }
 
-// absolute also recognises Windows paths, because the tree may be checked out there.
+// absolute also recognizes Windows paths, because the tree may be checked out there.
 func absolute(target string) bool {
 	return path.IsAbs(target) || strings.HasPrefix(target, `\`) || len(target) > 1 && target[1] == ':'
 }

@@ -50,7 +50,7 @@ type Options struct {
 	Tried func(m mutant.Mutant, result string)
 }
 
-// Score summarises the mutants of a change.
+// Score summarizes the mutants of a change.
 type Score struct {
 	Tried    int // mutants that the tests ran on
 	Killed   int // of these, how many the tests noticed

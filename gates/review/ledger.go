@@ -54,7 +54,7 @@ type Entry struct {
 	Line     int            `json:"line,omitempty"`
 	Severity gates.Severity `json:"severity"`
 	Message  string         `json:"message"`
-	Snippet  string         `json:"snippet,omitempty"` // the affected line, with normalised white space
+	Snippet  string         `json:"snippet,omitempty"` // the affected line, with normalized white space
 	Fact     bool           `json:"fact,omitempty"`    // a program found it
 	Gate     string         `json:"gate,omitempty"`    // which
 	First    int            `json:"first_round"`

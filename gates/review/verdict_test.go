@@ -270,7 +270,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// VendorOf recognises the vendor from the name of a model or a CLI; for other names the vendor is unknown.
+// VendorOf recognizes the vendor from the name of a model or a CLI; for other names the vendor is unknown.
 func TestVendorOf(t *testing.T) {
 	for name, want := range map[string]string{
 		"claude": "anthropic", "opus": "anthropic", "claude-sonnet-4-5": "anthropic", "codex": "openai", "gpt-5": "openai",

@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// tale summarises the whole change: where lines of tests moved, and which code was removed with them.
+// tale summarizes the whole change: where lines of tests moved, and which code was removed with them.
 type tale struct {
 	balance  map[string]int  // for each line of the changed tests: its count now minus its count before
 	arrived  []testcode.Unit // tests that are new or cover more cases than before

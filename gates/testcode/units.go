@@ -115,7 +115,7 @@ func Read(path, text string) Sheet {
 // LineAt counts lines from 1.
 func LineAt(text string, at int) int { return 1 + strings.Count(text[:min(at, len(text))], "\n") }
 
-// squeeze returns the lines of a text with normalised white space. It omits blank lines and lines with only brackets.
+// squeeze returns the lines of a text with normalized white space. It omits blank lines and lines with only brackets.
 func squeeze(text string) []string {
 	var out []string
 	for l := range strings.Lines(text) {

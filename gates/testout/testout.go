@@ -171,7 +171,7 @@ func (r *Result) fail(f Failure) {
 }
 
 // Text reads output for people. Several runners may write it (a Makefile that calls pytest and jest): their counts
-// are added. Common phrases of shell suites are searched only if no runner is recognised.
+// are added. Common phrases of shell suites are searched only if no runner is recognized.
 func Text(out string) Result {
 	lines := strings.Split(out, "\n")
 	var sum Result

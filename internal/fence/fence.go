@@ -55,7 +55,7 @@ func oneLine(text string) bool {
 	return !space || text == ""
 }
 
-// Hide removes probable secrets. Call it before cutting a text, because half a key is not recognised.
+// Hide removes probable secrets. Call it before cutting a text, because half a key is not recognized.
 func Hide(text string) string { return shapes().String(text) }
 
 var shapes = sync.OnceValue(func() *redact.Redactor { return redact.New(nil) })

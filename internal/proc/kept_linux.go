@@ -112,7 +112,7 @@ func (h *kept) leave() (int, error) {
 		return 0, nil // it still tries to end its processes
 	}
 	n, err := h.cmd.Reaper.settle(h.keeper)
-	if errors.Is(err, ErrReaperLost) { // both were killed: end the processes that can still be recognised
+	if errors.Is(err, ErrReaperLost) { // both were killed: end the processes that can still be recognized
 		killMembers(survivors(h.pid, h.born, h.cmd.Sweep, nil))
 	}
 	return n, err

@@ -45,7 +45,7 @@ func TestClientCallsByType(t *testing.T) {
 		"field.go":       {"client billing Refund"},
 		"constructed.ts": {"client BillingClient refund"},
 	}
-	for _, f := range summarise(t, dir, Options{Program: p, Own: []string{"app", "example.org/app"}}) {
+	for _, f := range summarize(t, dir, Options{Program: p, Own: []string{"app", "example.org/app"}}) {
 		var got []string
 		for _, c := range f.HTTPCalls {
 			got = append(got, c.Kind+" "+c.Target+" "+c.Method)

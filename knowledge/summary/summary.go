@@ -158,7 +158,7 @@ const maxFile = 4 << 20
 func Files(ctx context.Context, o Options, paths []string) (out []Summary, skipped []patterns.Skip, err error) {
 	root, err := os.OpenRoot(o.Root)
 	if err != nil {
-		return nil, nil, fmt.Errorf("summarise: %w", err)
+		return nil, nil, fmt.Errorf("summarize: %w", err)
 	}
 	defer root.Close()
 	var texts []patterns.Text
@@ -174,7 +174,7 @@ func Files(ctx context.Context, o Options, paths []string) (out []Summary, skipp
 		raw, err := readFile(root, p)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil, fmt.Errorf("summarise %s: %w", p, fs.ErrNotExist)
+			return nil, nil, fmt.Errorf("summarize %s: %w", p, fs.ErrNotExist)
 		case err != nil:
 			skip(err.Error())
 			continue
@@ -198,7 +198,7 @@ func Files(ctx context.Context, o Options, paths []string) (out []Summary, skipp
 	if len(texts) > 0 {
 		nodes, missed, err := o.Program.Nodes(ctx, o.Root, texts, outline.DetailRules(languages...), 0)
 		if err != nil {
-			return nil, nil, fmt.Errorf("summarise: %w", err)
+			return nil, nil, fmt.Errorf("summarize: %w", err)
 		}
 		skipped = append(skipped, missed...)
 		for _, t := range texts {

@@ -35,7 +35,7 @@ func program(t *testing.T) patterns.Program {
 	return p
 }
 
-func summarise(t *testing.T, dir string, o Options) []Summary {
+func summarize(t *testing.T, dir string, o Options) []Summary {
 	t.Helper()
 	o.Root = dir
 	entries, err := os.ReadDir(dir)
@@ -76,7 +76,7 @@ func compare(t *testing.T, golden, got string) {
 // contains all required content.
 func TestRealFileSummariesAreShort(t *testing.T) {
 	p := program(t)
-	files := summarise(t, "testdata/real", Options{Program: p})
+	files := summarize(t, "testdata/real", Options{Program: p})
 	if want := map[bool]int{true: 9, false: 3}[p.Found()]; len(files) != want {
 		t.Fatalf("%d summaries, want %d", len(files), want)
 	}
@@ -110,7 +110,7 @@ func TestRealFileSummariesAreShort(t *testing.T) {
 // The golden files show the summary of a service in each language (BP-09, BP-11), as JSON and as text.
 func TestServiceSummaries(t *testing.T) {
 	p := program(t)
-	for _, f := range summarise(t, "testdata/service",
+	for _, f := range summarize(t, "testdata/service",
 		Options{Program: p, Own: []string{"orders", "shop_common", "example.org/shop", "@"},
 			Clients: []string{"shop_common.ledger.Ledger"}}) {
 		text, err := json.MarshalIndent(f, "", "  ")

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNoWork means that no work was found in a document.
-var ErrNoWork = errors.New("the document describes no work that can be recognised")
+var ErrNoWork = errors.New("the document describes no work that can be recognized")
 
 // Outline drafts a plan from another document: a design note, a specification, a change request. Sections that describe
 // work become batches with their files; the items of a test plan become checks. The text of each section stays
@@ -226,7 +226,7 @@ func (d *document) walk(s *section) {
 			d.walk(k)
 		}
 	default:
-		d.leaveAll(s, "no work can be recognised in its text")
+		d.leaveAll(s, "no work can be recognized in its text")
 	}
 }
 

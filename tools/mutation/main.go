@@ -89,7 +89,7 @@ type Mutant struct {
 // row is a row of the table.
 type row struct{ name, repository, commit, file, install string }
 
-// count summarises the mutants of one program.
+// count summarizes the mutants of one program.
 type count struct {
 	killed, survived, untested, invalid int
 	seconds, cpu                        float64

@@ -1,5 +1,5 @@
 // Command notice writes NOTICE: the modules that are linked into runplan, with their versions and licenses. It fails if
-// it does not recognise the license text of a module, because runplan must not be distributed with such a module.
+// it does not recognize the license text of a module, because runplan must not be distributed with such a module.
 //
 // Usage: go run ./tools/notice > NOTICE
 package main
@@ -90,7 +90,7 @@ func licenseOf(dir string) (string, error) {
 	slices.Sort(found)
 	found = slices.Compact(found)
 	if len(found) == 0 {
-		return "", fmt.Errorf("no license was recognised in %s", dir)
+		return "", fmt.Errorf("no license was recognized in %s", dir)
 	}
 	return strings.Join(found, ", "), nil
 }

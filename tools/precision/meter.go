@@ -154,7 +154,7 @@ func (m *meter) history(h history) ([]look, error) {
 	return out, nil
 }
 
-// summaryOf summarises the results of a history, as progress output.
+// summaryOf summarizes the results of a history, as progress output.
 func summaryOf(h history, looks []look) string {
 	blocked, warnings := 0, 0
 	for _, l := range looks {

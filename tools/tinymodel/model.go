@@ -80,7 +80,7 @@ func (m Model) Write(w io.Writer) error {
 	return writeGGUF(w, m.fields(v), m.tensors(v))
 }
 
-// chatTemplate is ChatML. The server recognises it and uses its own template and stop words for it.
+// chatTemplate is ChatML. The server recognizes it and uses its own template and stop words for it.
 const chatTemplate = `{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
 
 func (m Model) fields(v *vocabulary) []field {

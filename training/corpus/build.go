@@ -259,7 +259,7 @@ func (b Builder) fill(ctx context.Context, p Pair, design *blueprint.Blueprint, 
 		p.Modifications = modifications(then, now, p.Review)
 	}
 	if len(unseen) > 0 && len(now) == 0 {
-		return p, "its source cannot be summarised: " + unseen[0].Reason, nil
+		return p, "its source cannot be summarized: " + unseen[0].Reason, nil
 	}
 	if p.Summaries, err = scrub(p.Summaries, b.redact); err != nil {
 		return p, "", err

@@ -1,4 +1,4 @@
-// Package license recognises the license of a repository. It is a separate package because of its size: it contains 4
+// Package license recognizes the license of a repository. It is a separate package because of its size: it contains 4
 // MB of texts.
 package license
 

@@ -174,7 +174,7 @@ func (b *build) codeReview(e *training.Example, c store.Call) bool {
 }
 
 // sameMessage compares a stored message with the original. Stored messages are shortened and their white space is
-// normalised.
+// normalized.
 func sameMessage(kept, said string) bool {
 	kept, said = phrase.Line(kept), phrase.Line(said)
 	if begin, cut := strings.CutSuffix(kept, "…"); cut {

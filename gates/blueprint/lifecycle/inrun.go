@@ -130,7 +130,7 @@ func (o Opinion) Report() gates.Report {
 	return rep
 }
 
-// Text summarises the outcome for the unit in a few words.
+// Text summarizes the outcome for the unit in a few words.
 func (o Opinion) Text() string {
 	text := fmt.Sprintf("%s, fidelity %.2f", o.Record.Decision, o.Record.GroundTruthFidelity)
 	if n := len(o.Questions); n > 0 {

@@ -129,7 +129,7 @@ func ParseResult(unit, text string) (ReviewResult, error) {
 	return r, r.complete(unit)
 }
 
-// complete checks what a schema cannot, and normalises missing evidence (BP-18).
+// complete checks what a schema cannot, and normalizes missing evidence (BP-18).
 func (r *ReviewResult) complete(unit string) error {
 	var errs []error
 	wrong := func(format string, args ...any) {

@@ -36,7 +36,7 @@ type Review struct {
 	Unseen    []patterns.Skip
 
 	whole   *blueprint.Blueprint
-	sources string // digest of the source files when they were summarised
+	sources string // digest of the source files when they were summarized
 	out     string // as [Options.Out]
 }
 
@@ -60,14 +60,14 @@ type Options struct {
 	Out string
 }
 
-// ErrNothingSeen reports that no source file could be summarised, so the unit cannot be judged.
-var ErrNothingSeen = errors.New("none of the source files could be summarised")
+// ErrNothingSeen reports that no source file could be summarized, so the unit cannot be judged.
+var ErrNothingSeen = errors.New("none of the source files could be summarized")
 
 // ErrNotWhole reports that a unit is too large for the reviewer's context window. A part would be judged as if it
 // were the whole.
 var ErrNotWhole = errors.New("the unit does not fit into the context window of the reviewer")
 
-// Prepare summarises the source files and writes the question and its metadata next to the expected answer (BP-22).
+// Prepare summarizes the source files and writes the question and its metadata next to the expected answer (BP-22).
 func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, error) {
 	b, err := blueprint.Load(root, o.Unit, o.State)
 	if err != nil {

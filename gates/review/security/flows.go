@@ -91,7 +91,7 @@ func around(lang string, lines []string, at int) (from, to int) {
 }
 
 // tainted reports whether text contains data of a request: directly, or in a variable that the same function set from
-// one and did not sanitise since.
+// one and did not sanitize since.
 func (p place) tainted(text string) bool {
 	if cleaned.MatchString(text) {
 		return false

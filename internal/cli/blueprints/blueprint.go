@@ -115,7 +115,7 @@ func summarize(ctx context.Context, a *cli.App, args []string) error {
 		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}
 	if len(files) == 0 && len(skipped) > 0 {
-		return cli.Fail(cli.ExitCannotRun, errors.New("no file could be summarised"), "see the reasons above")
+		return cli.Fail(cli.ExitCannotRun, errors.New("no file could be summarized"), "see the reasons above")
 	}
 	return nil
 }

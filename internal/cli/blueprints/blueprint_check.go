@@ -211,7 +211,7 @@ func newBlueprintGenerateCommand(a *cli.App) *cobra.Command {
 were promoted last, the shared libraries, and the rubric. --fix adds the corrections from the last review.
 
 The journal records each context: the session that got it (--session) cannot review the unit. A trained adapter's
-session is adapter, so that runplan training graduation recognises its generations.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+session is adapter, so that runplan training graduation recognizes its generations.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the name of a unit"),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			d, err := BlueprintDeps(ctx, a, p)

@@ -143,7 +143,7 @@ func syncRuns(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project
 		r := remoteRun{id: s.Run, RemoteEngine: d}
 		if r.lock, err = local.TakeLock(p.Layout.Lock(s.Slug), time.Now()); err == nil { // else it is followed
 			if err := d.Sync(ctx, s.Run, info); err != nil {
-				fmt.Fprintf(a.Stderr, "runplan: run %s could not be synchronised: %v\n", s.Run[:8], err)
+				fmt.Fprintf(a.Stderr, "runplan: run %s could not be synchronized: %v\n", s.Run[:8], err)
 			}
 			if live, err := d.Live(ctx, s.Run); err != nil || !live {
 				r.lock.Release()
