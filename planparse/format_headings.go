@@ -102,7 +102,7 @@ func (s *taskStack) push(b *builder, batch int, m *mark) {
 // has no open box.
 func (b *builder) ticked(m *mark) bool {
 	state, _, ok := cutBox(m.text)
-	if ok || m.below(func(h *mark) bool { return completedTitle(plain(h.text)) }) == nil {
+	if ok || m.below(func(h *mark) bool { return h != b.title && completedTitle(plain(h.text)) }) == nil {
 		return ok && done(state)
 	}
 	return !slices.ContainsFunc(b.marks, func(o *mark) bool {
