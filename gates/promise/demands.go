@@ -23,23 +23,28 @@ var demands = []demand{
 		lazyre.New(`\b(?:for|while|each|map|filter|select|list|range|values|keys|items)\b`),
 		lazyre.New(`(?i)sort|order|heap|tree|rank|bisect|compar|cmp|<=>|insert|ReadDir|glob|walk|json|yaml|\bls\b|uniq|max|min`)},
 	{"safety between threads",
-		lazyre.New(`(?i)\b(?:safe for (?:concurrent|use by (?:several|many|multiple))|(?:thread|goroutine|concurrency)[- ]?safe)\b`),
-		lazyre.New(`(?:\.|@)\w+(?:\[[^\]]*\]\s*=[^=]|(?:\[[^\]]*\])?\s*(?:[-+]=|\+\+|--|<<))|(?:\bself\.|\bthis\.|@)\w+\.(?:append|push|pop|add)\(`),
+		lazyre.New(`(?i)\b(?:safe for (?:concurrent|use by (?:several|many|multiple))|` +
+			`(?:thread|goroutine|concurrency)[- ]?safe)\b`),
+		lazyre.New(`(?:\.|@)\w+(?:\[[^\]]*\]\s*=[^=]|(?:\[[^\]]*\])?\s*(?:[-+]=|\+\+|--|<<))|` +
+			`(?:\bself\.|\bthis\.|@)\w+\.(?:append|push|pop|add)\(`),
 		lazyre.New(`(?i)lock\(|\block\b|<-|\bchan\b|synchroni[sz]e|atomic|sync\.(?:Map|Once|Pool)|queue|concurrent|` +
 			`mutex[<(.:]|rwlock|semaphore|monitor|immutable|frozen|contextvar|thread[._]?local`)},
 	{"a file that is replaced at once",
-		lazyre.New(`(?i)\batomic(?:ally)?\b[^.;]*\brenam|\b(?:replaces?|writes?|saves?|updates?)\b[^.;]*\bfiles?\b[^.;]*\batomic(?:ally)?\b`),
+		lazyre.New(`(?i)\batomic(?:ally)?\b[^.;]*\brenam|` +
+			`\b(?:replaces?|writes?|saves?|updates?)\b[^.;]*\bfiles?\b[^.;]*\batomic(?:ally)?\b`),
 		lazyre.New(writesFile), lazyre.New(`(?i)renam|replace|atomic|\bmove|\bmv\b|\blink|transaction|commit`)},
 	{"a time in UTC",
 		lazyre.New(`\b(?i:returns?|prints?|writes?|converts?|formats?|stores?|shows?)\b[^.;]*\bUTC\b`),
-		lazyre.New(`fromtimestamp\(|\blocaltime\b|\bnow\(|\bNow\(|\bTime\.(?:now|at)\b|new Date\(|\.get(?:Hours|Date)\(|\btime\.Unix\(|\bdate \+`),
+		lazyre.New(`fromtimestamp\(|\blocaltime\b|\bnow\(|\bNow\(|\bTime\.(?:now|at)\b|new Date\(|` +
+			`\.get(?:Hours|Date)\(|\btime\.Unix\(|\bdate \+`),
 		lazyre.New(`(?i)utc|gmt|iso|zone|\btz|epoch|\bdate -u|Instant|offset`)},
 	{"a file that only its owner reads", lazyre.New(`(?i)\bmode ` + "`?" + `0?o?600\b`),
 		lazyre.New(writesFile), lazyre.New(`(?i)600|S_I[RW]USR|umask|mkstemp|NamedTemporary|CreateTemp|tempfile|u=rw`)},
 }
 
 // writesFile matches code that writes a file.
-const writesFile = `\bopen\(|\bwrite_(?:text|bytes)\(|\bWriteFile\(|\bwriteFile(?:Sync)?\(|\bFile\.(?:write|open)\b|\bos\.Create\(|fs::write|>\s*"?\$`
+const writesFile = `\bopen\(|\bwrite_(?:text|bytes)\(|\bWriteFile\(|\bwriteFile(?:Sync)?\(|` +
+	`\bFile\.(?:write|open)\b|\bos\.Create\(|fs::write|>\s*"?\$`
 
 // demanded finds properties that a sentence asks of new code and for which no changed file of code has any help.
 func (w wording) demanded() {

@@ -44,7 +44,7 @@ var familyTable string
 var families = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(familyTable) {
-		if words := strings.Fields(line); words[0] != "#" {
+		if words := strings.Fields(line); len(words) > 1 && words[0] != "#" {
 			out[words[0]] = append(out[words[0]], words[1:]...)
 		}
 	}
