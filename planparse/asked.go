@@ -75,22 +75,23 @@ func (r *filesReader) sentence(m *mark, line string) {
 	verb := askedVerb.FindString(line)
 	rest, verb := line[len(verb):], strings.ToLower(strings.TrimRight(verb, ": \t"))
 	does := instruction(verb)
-	if does == "" || open() {
+	if does == "" {
 		return
 	}
-	if paths := objects(does, rest); paths != nil {
-		r.ask(m, does, false, paths...)
-		return
+	paths, place := objects(does, rest), false
+	if paths == nil && does != "delete" {
+		rest = askedAside.ReplaceAllString(rest, "")
+		found := askedPlace.FindStringSubmatchIndex(rest)
+		if found == nil || verb != "add" && strings.HasPrefix(rest[found[0]+1:], "to ") {
+			return // "Change `a.js` to `b.js`", "write it to out.json"
+		}
+		paths, place = []string{submatch(rest, found)}, true
+		if verb != "create" {
+			does = "modify"
+		}
 	}
-	rest = askedAside.ReplaceAllString(rest, "")
-	found := askedPlace.FindStringSubmatchIndex(rest)
-	switch {
-	case found == nil || does == "delete":
-	case verb != "add" && strings.HasPrefix(rest[found[0]+1:], "to "): // "Change `a.js` to `b.js`", "write it to out.json"
-	case verb == "create":
-		r.ask(m, "create", true, submatch(rest, found))
-	default:
-		r.ask(m, "modify", true, submatch(rest, found))
+	if paths != nil && !open() { // last, because it reads the whole line
+		r.ask(m, does, place, paths...)
 	}
 }
 

@@ -217,11 +217,12 @@ var knownKeys = []string{"depends_on", "context_refs", "parallel_safe", "critica
 // nearKey returns the known key that is similar to an unknown one, "" for none. It ignores short keys, which are
 // usually prose.
 func nearKey(key string) string {
+	letters := utf8.RuneCountInString(key)
 	for _, k := range knownKeys {
 		if key == k || len(k) < 6 || dependsKey(key) {
 			continue
 		}
-		if distance(key, k) <= 2 || strings.ReplaceAll(key, "_", "") == strings.ReplaceAll(k, "_", "") {
+		if letters <= len(k)+2 && len(k) <= letters+2 && distance(key, k) <= 2 || strings.ReplaceAll(key, "_", "") == strings.ReplaceAll(k, "_", "") {
 			return k
 		}
 	}
