@@ -22,8 +22,10 @@ func isolate(env *testscript.Env) error {
 		}
 	}
 	gitconfig := filepath.Join(home, ".gitconfig")
-	who := "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
-	if err := os.WriteFile(gitconfig, []byte(who), 0o644); err != nil {
+	// Without maintenance a commit starts one process, not two.
+	settled := "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n" +
+		"[maintenance]\n\tauto = false\n"
+	if err := os.WriteFile(gitconfig, []byte(settled), 0o644); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(work, "agent")); err == nil {
