@@ -18,10 +18,15 @@ import (
 func isolate(env *testscript.Env) error {
 	work := env.WorkDir
 	home, settings, tmp := filepath.Join(work, "home"), filepath.Join(work, "home", "runplan"), filepath.Join(work, "t")
-	for _, dir := range []string{settings, tmp} {
+	telemetry := filepath.Join(home, ".config", "go", "telemetry")
+	for _, dir := range []string{settings, tmp, telemetry} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
+	}
+	// Go would start a second process at each call, which counts.
+	if err := os.WriteFile(filepath.Join(telemetry, "mode"), []byte("off"), 0o644); err != nil {
+		return err
 	}
 	gitconfig := filepath.Join(home, ".gitconfig")
 	// Without maintenance a commit starts one process, not two.
