@@ -42,6 +42,16 @@ func (b *builder) prepare() {
 			b.title = nil
 		case len(m.text) > 0:
 			b.plan.Title = cmp.Or(name, plain(m.text))
+			if slices.Contains([]string{"introduction", "description", "overview", "summary"}, strings.ToLower(b.plan.Title)) {
+				goal, _ := b.front.value("goal")
+				title, _ := b.front.value("title")
+				b.plan.Title = cmp.Or(goal, title, b.plan.Title)
+			}
+		}
+	}
+	for _, m := range b.heads { // a changelog has versions too
+		if m.unit.word == "version" && (!planTitle(b.plan.Title) || !strings.Contains(m.unit.id, ".")) {
+			m.unit = &b.noUnit
 		}
 	}
 	b.boldUnits()
