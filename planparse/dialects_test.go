@@ -412,7 +412,7 @@ func TestTasksInChapters(t *testing.T) {
 			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@5",
 		},
 		"phases with a letter only": {
-			in:   in("# T", "", "### P0: Base", "", "- It runs", "", "### P1. Use", "", "- It is used", "", "### P2P network", ""),
+			in:   in("# T", "", "### P0: Base", "", "- It runs", "", "### P1. Use", "", "- It is used", "", "### P2P network", "", "### P0-1: Finding", ""),
 			want: "phases <phase P0> <phase P1> P0() P1()",
 		},
 		"versions in a roadmap": {
@@ -426,6 +426,12 @@ func TestTasksInChapters(t *testing.T) {
 			in: in("# Story 1.6: Tools", "", "## Scope", "", "Text.", "", "## Dependencies", "", "- [x] Story 1.1: Base",
 				"- [x] Story 1.2: Use"),
 			want: "superpowers 1.6(1.6:0) loose:2", codes: "repeated-boxes@9",
+		},
+		"a file of Backlog.md": {
+			in: in("---", "id: task-18", "title: Read it", "status: Done", "---", "", "## Description", "", "Text.", "",
+				"## Acceptance Criteria", "", "- [x] It reads", "- [x] It shows", "", "## Implementation Plan", "", "1. Open it",
+				"2. Close it"),
+			want: "superpowers task-18(task-18:2+)",
 		},
 		"archived stories": {
 			in:   in("# T", "", "## Archived stories", "", "### Task 1: A", "", "Text.", "", "## More", "", "### Ticket 2: B", "", "Text."),
@@ -461,7 +467,7 @@ func TestTitleInFrontMatter(t *testing.T) {
 
 // A label of files may have more words, and end in a full stop.
 func TestLabelsOfFiles(t *testing.T) {
-	for _, label := range []string{"**Files/Functions to Modify/Create:**", "**Files to touch.**", "Location:"} {
+	for _, label := range []string{"**Files/Functions to Modify/Create:**", "**Files to touch.**"} {
 		p := parse(t, in("### Task 1: A", "", label+" `a.go`, `b.go` [NEW]"))
 		if f := p.Batches[0].Files; !slices.Equal(f.Modify, []string{"a.go"}) || !slices.Equal(f.Create, []string{"b.go"}) {
 			t.Errorf("%s: %v", label, f)

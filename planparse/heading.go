@@ -143,8 +143,8 @@ func ticketUnit(s []byte) unit {
 	}
 	n := len(m[1]) + scanID(s[len(m[1]):])
 	u.id = string(s[:n])
-	if u.title, u.ok = unitTitle(s[n:]); !u.ok || u.title == "" {
-		return unit{}
+	if u.title, u.ok = unitTitle(s[n:]); !u.ok || u.title == "" || u.word == "phase" && strings.Contains(u.id, "-") {
+		return unit{} // "P0-1: Title" is a finding
 	}
 	return u
 }

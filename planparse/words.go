@@ -163,7 +163,7 @@ func filesLabel(label string) bool {
 	if strings.HasPrefix(label, "files") && containsAny(label, " to change", " to touch", " to modify", " to create") {
 		return true // "files/functions to modify/create"
 	}
-	return slices.Contains([]string{"files", "file", "files touched", "where", "location", "deliverables",
+	return slices.Contains([]string{"files", "file", "files touched", "where", "deliverables",
 		"文件", "檔案", "ファイル", "対象ファイル", "파일", "dateien", "datei", "archivos", "archivo", "ficheros", "fichero",
 		"fichiers", "fichier", "arquivos", "arquivo", "ficheiros", "ficheiro", "файлы", "файл"}, label)
 }
