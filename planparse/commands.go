@@ -362,8 +362,7 @@ func expectation(text string) string {
 			return "FAIL"
 		}
 	case containsAny(low, "pass", "no errors", "no new errors", "no output", "no error", "exit 0", "exit code 0",
-		"exits 0",
-		"successfully", "succeeds"):
+		"exits 0", "successfully", "succeeds"):
 		return "PASS"
 	}
 	if v, ideographic := ideographicVerdict(low); ideographic {

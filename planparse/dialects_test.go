@@ -281,7 +281,7 @@ func TestDialects(t *testing.T) {
 		},
 		"a priority without boxes below one with boxes": {
 			in:   in("# T", "", "## P0 - Now", "", "- [ ] a", "", "## P1 - Later", "", "Do it."),
-			want: "openspec p0-now(:0)", codes: "section-without-boxes@7",
+			want: "openspec <phase P0> P0(:0)", codes: "section-without-boxes@7",
 		},
 		"a checkpoint between numbered elements": {
 			in: in("<task type=\"auto\">", "<name>Task 1: A</name>", "</task>", "<task type=\"checkpoint:human-verify\">",
@@ -356,6 +356,126 @@ func TestDialects(t *testing.T) {
 			want: "none", codes: "no-units@1",
 		},
 	})
+}
+
+// Tasks may be rows, items and sections that only the headings around them explain.
+func TestTasksInChapters(t *testing.T) {
+	checkSketches(t, map[string]sketchCase{
+		"tables in phases": {
+			in: in("# T", "", "### Implementation Phase 1", "", "| Task | Description | Completed | Date |", "|---|---|---|---|",
+				"| TASK-001 | Read it | ✅ | 2026-01-31 |", "| TASK-002 | Show it | | |", "", "### Phase 2: B", "",
+				"#### 2.1 Parts", "",
+				"| ID | Prio | Beschreibung |", "|---|---|---|", "| U-1 | ✅ | Sort it |", "| U-2a | 🟡 | Cut it |", "",
+				"| # | Risk |", "|---|---|", "| 1 | Slow |"),
+			want: "openspec <phase 1> <phase 2> <section 2.1> 1(001:0+ 002:0) 2.1(U-1:0+ U-2a:0)",
+		},
+		"a table whose ids have letters, with states in words": {
+			in: in("# T", "", "## Tasks", "", "| ID | Task | Status |", "|---|---|---|", "| ST-001 | Read it | ✅ Done (in a.go) |",
+				"| 4a | Show it | in progress |"),
+			want: "superpowers ST-001(ST-001:0+) 4a(4a:0)", codes: "list-as-tasks@7",
+		},
+		"chapters with a list of tasks each": {
+			in: in("# T", "", "## 1. Reader", "", "### Tasks", "", "1. Open it", "2. ~~Close it~~", "", "### Gate", "", "1. It runs", "",
+				"## 2. Writer", "", "### Tasks", "", "1. Write it"),
+			want: "openspec <section 1> <section 2> 1(1:0 2:0+) 2(1:0)",
+		},
+		"two lists below the title": {
+			in:    in("# T", "", "## Steps", "", "1. Open it", "", "## Remaining", "", "- Close it"),
+			want:  "superpowers 1(1:0) 1-2(1:0)",
+			codes: "list-as-tasks@5 duplicate-id@9",
+		},
+		"a list of deliverables at the end of a phase": {
+			in: in("# T", "", "## Phase 1: A", "", "### 1.1 Model", "", "Text.", "", "### 1.2 Deliverables", "", "- [ ] Model", "",
+				"## Phase 2: B", "", "### 2.1 View", "", "- [ ] View", "", "### 2.2 Use", "", "- [ ] Use"),
+			want: "openspec <phase 1> <phase 2> <section 2.1> <section 2.2> 1(:0) 2.1(:0) 2.2(:0)",
+		},
+		"steps with other numbered sections": {
+			in: in("# Implementation plan", "", "## 1. Strategy", "", "Text.", "", "## Step 1: Read", "", "Text.", "",
+				"## Step 2: Show", "", "Text.", "", "## 4. Risks", ""),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "steps-as-tasks@7",
+		},
+		"steps and other lists below bold lines": {
+			in: in("## Plan: Feed", "", "**Steps**", "1. Read it", "2. Show it", "", "**Verification**", "1. Look at it", "",
+				"**Decisions**", "- None"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@4",
+		},
+		"steps in bold items": {
+			in:   in("# T", "", "## Etapas", "", "- **Passo 1:** Read it", "- **Passo 2:** Show it"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "steps-as-tasks@5",
+		},
+		"ordered steps, and other names of lists": {
+			in:   in("# T", "", "## 8) Ordered migration steps (part 2)", "", "1. Read it", "2. Show it"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@5",
+		},
+		"commits": {
+			in:   in("# T", "", "## Commit plan", "", "1. `feat: read it`", "2. `feat: show it`"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@5",
+		},
+		"phases with a letter only": {
+			in:   in("# T", "", "### P0: Base", "", "- It runs", "", "### P1. Use", "", "- It is used", "", "### P2P network", "", "### P0-1: Finding", ""),
+			want: "phases <phase P0> <phase P1> P0() P1()",
+		},
+		"versions in a roadmap": {
+			in:   in("# Roadmap", "", "## v0.2 — Read", "", "- a", "", "## v0.3 — Show", "", "- b", "", "## v2 ideas", ""),
+			want: "phases <version v0.2> <version v0.3> v0.2() v0.3()",
+		},
+		"versions in a changelog": {
+			in: in("# Changelog", "", "## v0.2 — Read", "", "- a", "", "## v0.3 — Show", "", "- b"), want: "none", codes: "no-units@1",
+		},
+		"a story with finished dependencies": {
+			in: in("# Story 1.6: Tools", "", "## Scope", "", "Text.", "", "## Dependencies", "", "- [x] Story 1.1: Base",
+				"- [x] Story 1.2: Use"),
+			want: "superpowers 1.6(1.6:0) loose:2", codes: "repeated-boxes@9",
+		},
+		"a file of Backlog.md": {
+			in: in("---", "id: task-18", "title: Read it", "status: Done", "---", "", "## Description", "", "Text.", "",
+				"## Acceptance Criteria", "", "- [x] It reads", "- [x] It shows", "", "## Implementation Plan", "", "1. Open it",
+				"2. Close it"),
+			want: "superpowers task-18(task-18:2+)",
+		},
+		"archived stories": {
+			in:   in("# T", "", "## Archived stories", "", "### Task 1: A", "", "Text.", "", "## More", "", "### Ticket 2: B", "", "Text."),
+			want: "superpowers 1(1:0+) 2(2:0)",
+		},
+		"phases in a phase of T-items": {
+			in: in("# T", "", "## Phase 1: A", "", "Text.", "", "### Phase 1.1: B", "", "- [ ] T001 a", "", "### Phase 1.2: C", "",
+				"- [ ] T002 b"),
+			want:  "spec-kit <phase 1> <phase 1.1> <phase 1.2> 1.1(T001:0) 1.2(T002:0)",
+			codes: "odd-level@3",
+		},
+	})
+}
+
+// The columns of a table name the title, the files and the dependencies of its tasks.
+func TestColumnsOfTables(t *testing.T) {
+	p := parse(t, in("# Tasks", "", "| id | role | files | depends on | verify | result |", "|---|---|---|---|---|---|",
+		"| T1 | coder | a.go | - | go vet | It reads |", "| T2 | tester | a_test.go | T1 | go test | It is tested |"))
+	if got := p.Batches[1]; got.Title != "It is tested" || !slices.Equal(got.DependsOn, []string{"T1"}) ||
+		!slices.Equal(got.Files.Modify, []string{"a_test.go"}) {
+		t.Errorf("%q %v %v", got.Title, got.DependsOn, got.Files)
+	}
+}
+
+// The title is in the front matter if the first heading only opens the text.
+func TestTitleInFrontMatter(t *testing.T) {
+	for front, want := range map[string]string{"goal: Read it": "Read it", "title: 'Show it'": "Show it", "id: 3": "Introduction"} {
+		if got := parse(t, in("---", front, "---", "# Introduction", "", "### Task 1: A", "", "Text.")).Title; got != want {
+			t.Errorf("%s: %q, want %q", front, got, want)
+		}
+	}
+}
+
+// A label of files may have more words, and end in a full stop.
+func TestLabelsOfFiles(t *testing.T) {
+	for _, label := range []string{"**Files/Functions to Modify/Create:**", "**Files to touch.**"} {
+		p := parse(t, in("### Task 1: A", "", label+" `a.go`, `b.go` [NEW]"))
+		if f := p.Batches[0].Files; !slices.Equal(f.Modify, []string{"a.go"}) || !slices.Equal(f.Create, []string{"b.go"}) {
+			t.Errorf("%s: %v", label, f)
+		}
+	}
+	if f := parse(t, in("### Task 1: A", "", "**Files created:** `a.go`")).Batches[0].Files; f.Modify != nil && len(f.Modify) > 0 {
+		t.Errorf("a report is no promise: %v", f)
+	}
 }
 
 func TestBoxTitles(t *testing.T) {

@@ -55,7 +55,7 @@ func (r *filesReader) entries(m *mark) (create string) {
 		r.goesOn(label, m.text)
 		return r.read(m, label, m.text)
 	}
-	if bytes.IndexByte(m.text, ':') < 0 && !r.open && !bytes.Contains(m.text, []byte("：")) {
+	if !r.open && !containsAny(string(m.text), ":", "：", ".**") {
 		return ""
 	}
 	label, rest, ok := cutLabel(m.text)
@@ -206,7 +206,7 @@ func (r *filesReader) read(m *mark, label string, rest []byte) (create string) {
 }
 
 // labelled matches "Label:" at the start of a line.
-var labelled = lazyre.New(`^[*_ ]*([A-Za-z/ \x{80}-\x{FF19}\x{FF1B}-\x{10FFFF}]{1,24})[*_ \t]*[:：][*_ \t]*`)
+var labelled = lazyre.New(`^[*_ ]*([A-Za-z/ \x{80}-\x{FF19}\x{FF1B}-\x{10FFFF}]{1,34})(?:\.\*\*|[*_ \t]*[:：])[*_ \t]*`)
 
 // cutLabel removes "Label:" from a line: "Create:", "**Files:**", "- **Modify**:", "*Test:*".
 func cutLabel(text []byte) (label string, rest []byte, ok bool) {
@@ -247,10 +247,9 @@ func (f *filer) remember(o owner) {
 // saysMaybe reports whether a line leaves it open that a file changes: "Modify: `a.go` (if needed)".
 func saysMaybe(line []byte) bool {
 	return containsAny(strings.ToLower(string(line)), "if needed", "if necessary", "if required", "if present",
-		"if it exists", "if applicable", "if any", "(placeholder",
-		"optional", "as needed", "as necessary", "where needed", "maybe", "possibly", "may need", "might", "likely",
-		"potentially", "read-only",
-		"read only", "no change", "unchanged", "verify only", "verification only", "falls nötig", "si nécessaire",
+		"if it exists", "if applicable", "if any", "(placeholder", "optional", "as needed", "as necessary",
+		"where needed", "maybe", "possibly", "may need", "might", "likely", "potentially", "read-only", "read only",
+		"no change", "unchanged", "verify only", "verification only", "falls nötig", "si nécessaire",
 		"si es necesario", "必要なら", "如需", "필요시")
 }
 
@@ -306,11 +305,7 @@ func lastVerb(s string) string {
 	return fileVerb(strings.ToLower(s[i+1:]))
 }
 
-func isNew(after string) bool {
-	after = strings.TrimLeft(after, " *")
-	after = strings.ToLower(after[:min(len(after), 8)])
-	return strings.HasPrefix(after, "(new") || strings.HasPrefix(after, "(create")
-}
+var isNew = lazyre.New(`(?i)^[ *]*[(\[](?:new|create)`).MatchString
 
 // entry adds one word of a list without code spans.
 func (f *filer) entry(verb, item string) {

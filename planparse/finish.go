@@ -103,7 +103,7 @@ func (b *builder) count() {
 		c.Tasks += len(b.plan.Batches[i].Tasks)
 	}
 	for _, m := range b.marks {
-		if m.kind == markBox || m.kind == markRepeat {
+		if m.kind == markBox && !m.unboxed || m.kind == markRepeat {
 			c.Checkboxes++
 			if done(m.state) {
 				c.Checked++

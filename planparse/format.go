@@ -46,6 +46,10 @@ func (b *builder) facts() facts {
 		if task > 0 && m.step {
 			f.markers++
 		}
+		if m.label.named && m.below(func(h *mark) bool { return dependsKey(metaKey(plain(h.text))) }) != nil {
+			m.kind = markRepeat // "Story 1.1: Title" is done elsewhere
+			b.repeated = append(b.repeated, repeat{box: m})
+		}
 		if m.kind != markBox {
 			continue
 		}
@@ -152,6 +156,9 @@ func (b *builder) build() {
 	case f.top > 0 && !b.onlyChecks(f):
 		b.plan.Format = FormatOpenSpec
 		b.buildSections(f)
+	case f.top == 0 && b.rowsAsBoxes():
+		b.plan.Format = FormatOpenSpec
+		b.buildSections(b.facts())
 	case len(f.of[unitGroup])+len(f.of[unitSpan]) > 0:
 		b.plan.Format = FormatPhases
 		b.dropCheckpoints(f)
@@ -161,6 +168,10 @@ func (b *builder) build() {
 		b.stepsAsTasks()
 		b.buildTasks(f)
 	case b.titleAsTask(), b.listAsTasks(), b.changesAsTasks(), b.rowsAsTasks():
+		if b.plan.Format == FormatOpenSpec {
+			b.buildSections(b.facts())
+			break
+		}
 		b.plan.Format = FormatSuperpowers
 		b.buildTasks(f)
 	default:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
@@ -15,7 +16,7 @@ import (
 
 // taskList recognizes "## Tasks" above "### 1. Title" or "### F1: Title" headings and turns these into task headings.
 func (b *builder) taskList(f facts) bool {
-	if f.majors+f.subs > 0 {
+	if f.majors+f.subs > 0 || f.top == 0 && len(f.of[unitStep]) > 1 { // the numbered sections describe the steps
 		return false
 	}
 	parent, found := 0, false
@@ -75,11 +76,12 @@ func (b *builder) piecesAsTasks(f facts) bool {
 	return true
 }
 
-// titleAsTask treats a file whose title is a task ("# Task 7: Title"), without any other unit, as that task.
+// titleAsTask treats a file whose title is a task or a story ("# Task 7: Title"), without any other unit, as that task.
 func (b *builder) titleAsTask() bool {
-	if b.title == nil || b.titleUnit.kind != unitTask || !b.titleUnit.ok {
+	if b.title == nil || b.titleUnit.kind != unitTask && b.titleUnit.word != "story" || !b.titleUnit.ok {
 		return false
 	}
+	b.titleUnit.kind = unitTask
 	b.title.unit, b.title = &b.titleUnit, nil
 	return true
 }
@@ -192,27 +194,35 @@ func (b *builder) changesAsTasks() bool {
 	return true
 }
 
-// boldUnits makes headings of the lines and items "**Phase 1: Title**" of a plan, if no heading is a unit of work.
+// boldUnits makes headings of the lines and items "**Phase 1: Title**" of a plan, if no heading is a unit of work, and
+// else of all bold lines if "**Steps**" is one, as Copilot writes it.
 func (b *builder) boldUnits() {
 	if slices.ContainsFunc(b.heads, func(m *mark) bool {
 		return m != b.title && m.unit.ok && m.unit.kind < unitStep && m.unit.kind != unitNone
 	}) {
 		return
 	}
-	units := map[*mark]unit{}
+	units, lines, steps := map[*mark]unit{}, map[*mark]unit{}, false
 	for i, m := range b.marks {
 		text, bold := bytes.CutPrefix(m.text, []byte("**"))
 		text, note, closed := bytes.Cut(text, []byte("**"))
 		note = bytes.Trim(note, " :：")
+		if bold && closed && len(note) == 0 && m.kind == markText && m.parent == nil && b.boxes == 0 {
+			lines[m], steps = unit{}, steps || stepsTitle(string(text))
+		}
 		if !bold || !closed || m.parent != nil || m.kind != markText && m.kind != markItem ||
 			len(note) > 0 && m.kind == markText && note[0] != '(' && parseUnit(note).kind == unitNone && !saysDone(string(note)) ||
 			m.head != nil && m.below(func(h *mark) bool { return planTitle(plain(h.text)) }) == nil &&
 				(i+1 == len(b.marks) || b.marks[i+1].kind != markBox) {
 			continue
 		}
-		if u := parseUnit(slices.Concat(text, []byte(" "), note)); u.ok && u.id != "" && u.kind < unitStep {
+		if u := parseUnit(slices.Concat(text, []byte(" "), note)); u.ok && u.id != "" &&
+			(u.kind < unitStep || u.kind == unitStep && b.boxes == 0) {
 			units[m] = u
 		}
+	}
+	if len(units) < 2 && steps {
+		units = lines
 	}
 	if len(units) < 2 {
 		return
@@ -238,7 +248,8 @@ func (b *builder) boldUnits() {
 }
 
 // listAsTasks turns the items of a numbered list directly below a heading such as "Implementation Steps" into
-// tasks, and those of any list below "Remaining tasks". It applies only to plans without boxes and units.
+// tasks, and those of any list below "Remaining tasks". It applies only to plans without boxes and units. If each chapter
+// has such a heading, the chapters are the batches.
 func (b *builder) listAsTasks() bool {
 	type item struct {
 		*mark
@@ -279,17 +290,28 @@ func (b *builder) listAsTasks() bool {
 	if len(items) < 2 {
 		return false
 	}
+	chapters := first.head != items[len(items)-1].head.head &&
+		!slices.ContainsFunc(items, func(it item) bool { return it.head.head == nil || it.head.head == b.title })
 	for _, it := range items {
 		m := it.mark
 		title := m.text
 		if m.kind == markText {
 			title = bytes.TrimLeft(title, "0123456789")[1:]
 		}
+		finished := bytes.HasPrefix(title, []byte("~~")) || bytes.HasPrefix(title, []byte("✅"))
+		if chapters {
+			m.asBox(strconv.Itoa(it.number), plain(title), finished)
+			continue
+		}
 		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(it.number), title: plain(title), ok: true}
 		m.kind, m.level = markHeading, deepest
-		if bytes.HasPrefix(title, []byte("~~")) || bytes.HasPrefix(title, []byte("✅")) {
+		if finished {
 			tickHeading(m)
 		}
+	}
+	if chapters {
+		b.plan.Format = FormatOpenSpec
+		return true
 	}
 	b.fromList = true
 	b.report(SeverityInfo, items[0].line, "list-as-tasks",
@@ -298,24 +320,21 @@ func (b *builder) listAsTasks() bool {
 	return true
 }
 
-// rowsAsTasks makes tasks of the rows of tables below a heading about a plan, for plans that have nothing else:
-// "| M1 | Title | done |", or "| 1 | Title |" below "| # | Task |".
-func (b *builder) rowsAsTasks() bool {
-	type row struct {
-		*mark
-		unit     unit
-		finished bool
-	}
-	var rows []row
-	var marks []*mark
-	counts, last := false, 0 // the table counts units; line of the row before
+// tableRow is a row of a table that is a task: "| M1 | Title | done |", or "| 1 | Title |" below "| # | Task |".
+type tableRow struct {
+	*mark
+	unit     unit
+	finished bool
+	keys     []string // cells below "Files" or "Depends on": "Files: a.go"
+}
+
+// taskRows returns the rows that are tasks, of the tables for which in is true. The columns of the table say which
+// cell is the title and which one is the state. If all is true, they must also say that the rows are units.
+func (b *builder) taskRows(in func(m *mark) bool, all bool) (rows []tableRow) {
+	var header []string
+	last := 0 // line of the row before
 	for _, m := range b.marks {
-		isRow := m.kind == markText && len(m.text) > 0 && m.text[0] == '|' && (m.head == nil || planTitle(plain(m.head.text)))
-		if !isRow && len(rows) > 0 && marks[len(marks)-1].line == last {
-			marks = append(marks, &mark{kind: markHeading, level: deepest, line: m.line, end: m.line, head: m.head,
-				owner: owner{batch: -1, task: -1}, unit: &b.noUnit, label: &b.noLabel}) // it ends the last task
-		}
-		if marks = append(marks, m); !isRow {
+		if m.kind != markText || len(m.text) == 0 || m.text[0] != '|' || !in(m) {
 			continue
 		}
 		var cells []string
@@ -327,28 +346,47 @@ func (b *builder) rowsAsTasks() bool {
 		if len(cells) < 2 {
 			continue
 		}
-		if m.line != last+1 {
-			counts = namesUnits(cells[0]) || namesUnits(cells[1])
+		if header == nil || m.line != last+1 {
+			header = cells
 		}
 		last = m.line
-		u := parseUnit([]byte(strings.Trim(strings.TrimRight(cells[0], "✅🟡⏳ "), ".) ") + ": " + cells[1]))
-		if !u.ok || u.id == "" || u.title == "" || u.kind >= unitPiece && !counts {
+		counts := namesUnits(header[0]) || namesUnits(header[1]) || column(header[0]) == "id" && atoi(cells[0]) < 0
+		names := header[1:min(len(header), len(cells))]
+		at := 1 + slices.IndexFunc(names, func(name string) bool { return column(name) == "title" })
+		if at == 0 { // "| id | role | files | acceptance |"
+			at = 1 + max(0, slices.IndexFunc(names, func(name string) bool { return column(name) != "key" }))
+		}
+		id := strings.Trim(strings.TrimRight(cells[0], "✅🟡⏳ "), ".) ")
+		u := parseUnit([]byte(id + ": " + cells[at]))
+		if (!u.ok || u.kind == unitNone) && hasDigit([]byte(id)) && scanID([]byte(id)) == len(id) { // "4a", "ST-001"
+			u = unit{kind: unitNumbered, id: id, title: cells[at], ok: true}
+		}
+		if !u.ok || u.id == "" || u.title == "" || !counts && (all || u.kind >= unitPiece) {
 			continue
 		}
-		finished := saysDone(cells[0])
-		for _, cell := range cells[2:] {
-			state := strings.Trim(strings.ToLower(cell), "✅✓✔☑ .`*")
-			switch {
-			case cell == "":
-			case state == "", saysDone("(" + state + ")"):
-				finished = true
+		r := tableRow{mark: m, unit: u, finished: saysDone(cells[0])}
+		for i, cell := range cells {
+			name, state := header[min(i, len(header)-1)], strings.Trim(strings.ToLower(cell), "✅✓✔☑ .`*")
+			switch is := column(name); {
+			case i == 0 || i == at || cell == "":
+			case state == "", saysDone("(" + state + ")"), is == "state" && saysDone(cell[:min(len(cell), len("✅"))]):
+				r.finished = true
+			case is == "key":
+				r.keys = append(r.keys, "**"+name+":** "+cell)
+			case is == "state" && isState(cell), !strings.ContainsFunc(cell, unicode.IsLetter): // "2026-01-31"
 			default:
-				u.title += " — " + cell
+				r.unit.title += " — " + cell
 			}
 		}
-		u.kind, u.word = unitTask, "task"
-		rows = append(rows, row{m, u, finished})
+		r.unit.kind, r.unit.word = unitTask, "task"
+		rows = append(rows, r)
 	}
+	return rows
+}
+
+// rowsAsTasks makes tasks of the rows of tables below a heading about a plan, for plans that have nothing else.
+func (b *builder) rowsAsTasks() bool {
+	rows := b.taskRows(func(m *mark) bool { return m.head == nil || planTitle(plain(m.head.text)) }, false)
 	if len(rows) < 2 {
 		return false
 	}
@@ -358,10 +396,47 @@ func (b *builder) rowsAsTasks() bool {
 			tickHeading(r.mark)
 		}
 	}
+	var marks []*mark
+	add := func(m mark) {
+		m.end, m.owner, m.unit, m.label = m.line, owner{batch: -1, task: -1}, &b.noUnit, &b.noLabel
+		marks = append(marks, &m)
+	}
+	n, open := 0, false
+	for _, m := range b.marks {
+		isRow := n < len(rows) && m == rows[n].mark
+		if open && !isRow && (m.kind != markText || len(m.text) == 0 || m.text[0] != '|') {
+			open = false
+			add(mark{kind: markHeading, level: deepest, line: m.line, head: m.head}) // it ends the last task
+		}
+		if marks = append(marks, m); isRow {
+			for _, key := range rows[n].keys {
+				add(mark{kind: markText, line: m.line, head: m, text: []byte(key)})
+			}
+			n, open = n+1, true
+		}
+	}
 	b.marks, b.fromList = marks, true
 	b.report(SeverityInfo, rows[0].line, "list-as-tasks",
 		"the plan has neither boxes nor headings that are units of work: %d rows of tables are read as its tasks", len(rows))
 	return true
+}
+
+// rowsAsBoxes makes tasks of the rows of the tables in the phases of a plan without boxes.
+func (b *builder) rowsAsBoxes() bool {
+	phase := func(h *mark) bool { return h.unit.ok && (h.unit.kind == unitGroup || h.unit.kind == unitSpan) }
+	rows := b.taskRows(func(m *mark) bool { return m.below(phase) != nil }, true)
+	for _, r := range rows {
+		r.asBox(r.unit.id, r.unit.title, r.finished)
+	}
+	return len(rows) > 0
+}
+
+// asBox makes a task of a line, as if it had a box.
+func (m *mark) asBox(id, title string, finished bool) {
+	m.kind, m.unboxed, m.label, m.state = markBox, true, &label{id: id, title: title}, ' '
+	if finished {
+		m.state = 'x'
+	}
 }
 
 // namesUnits reports whether the header of a column says that its cells are tasks, phases or similar: "Phases".

@@ -1,6 +1,10 @@
 package planparse
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/runplan/runplan/internal/lists"
+)
 
 // buildSections reads the formats whose units are checkboxes in sections: spec-kit, Kiro, OpenSpec and
 // phases. What a section and a task is differs; the walk is the same.
@@ -109,6 +113,7 @@ func (s *sections) load() {
 	s.assign()
 	s.lookBack()
 	s.holds = s.holders()
+	s.joinLists()
 	s.again = s.repeated()
 	s.frame = s.findFrame()
 	s.assign()
@@ -194,6 +199,22 @@ func (s *sections) holders() map[*mark]bool {
 	return holds
 }
 
+// joinLists gives a phase the boxes of its only section with boxes, if it has other sections: "### 1.4 Deliverables"
+// lists the work that the sections before it explain.
+func (s *sections) joinLists() {
+	for _, phase := range s.heads {
+		if s.plan.Format != FormatOpenSpec || phase.unit.kind != unitGroup || !s.opens(phase) {
+			continue
+		}
+		part := func(m *mark) bool { return m.head == phase && m.unit.kind == unitNumbered }
+		boxed := func(m *mark) bool { return part(m) && s.holds[m] }
+		if lists.Count(s.heads, part) > 1 && lists.Count(s.heads, boxed) == 1 {
+			delete(s.holds, lists.First(s.heads, boxed))
+			s.holds[phase] = true
+		}
+	}
+}
+
 func (s *sections) assign() {
 	s.outer = map[*mark]bool{}
 	var stack []*mark // open sections, innermost last
@@ -238,7 +259,7 @@ func (s *sections) enter(m *mark) {
 		return
 	}
 	group := s.startGroup(m)
-	if s.plan.Format == FormatOpenSpec && s.outer[m] && !s.boxed[m] {
+	if s.plan.Format != FormatPhases && s.outer[m] && !s.boxed[m] {
 		return // its sections are the work, and the text before them introduces them
 	}
 	if s.plan.Format != FormatKiro {
@@ -296,7 +317,7 @@ func (s *sections) checkFamily(m *mark, o owner) {
 
 func (s *sections) startBoxTask(m, outer *mark) {
 	t := Task{Number: m.label.id, Title: m.label.title, Done: done(m.state), Parallel: m.label.parallel, Line: m.line,
-		Box: true}
+		Box: !m.unboxed}
 	group := ""
 	if s.current != nil && s.opens(s.current) {
 		group = s.current.unit.id

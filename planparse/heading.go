@@ -57,6 +57,7 @@ func parseUnit(text []byte) unit {
 	}
 	u := unit{}
 	var joined bool
+	rest, _ = cutFold(rest, "implementation ")
 	if u.kind, u.word, text, joined = cutKeyword(rest); u.kind == unitNone {
 		if last, found := cutFold(rest, "final "); found {
 			return finalUnit(last)
@@ -124,24 +125,26 @@ func cutFold(s []byte, prefix string) (rest []byte, found bool) {
 	return s[len(prefix):], true
 }
 
-var ticket = lazyre.New(`^(` + storyPrefix + `T|US-|U|WP|M|T-?)\d`)
+var ticket = lazyre.New(`^(` + storyPrefix + `T|US-|U|WP|M|P|[vV]|T-?)\d`)
 
 // ticketUnit parses headings whose keyword is part of the id: "T1: Title" and "T-001 — Title" are tasks, "US-001:
-// Title" is a story, "U1. Title" a unit, "WP01 — Title" a work package, "M1 - Title" a milestone.
+// Title" is a story, "U1. Title" a unit, "WP01 — Title" a work package, "M1 - Title" a milestone, "P1: Title" a phase,
+// "v0.2 — Title" a version.
 func ticketUnit(s []byte) unit {
 	m := ticket.FindSubmatch(s)
 	if m == nil {
 		return unit{}
 	}
 	u, ok := map[string]unit{"US-": {kind: unitPiece, word: "story"}, "U": {kind: unitPiece, word: "unit"},
-		"WP": {kind: unitSpan, word: "package"}, "M": {kind: unitSpan, word: "milestone"}}[string(m[1])]
+		"WP": {kind: unitSpan, word: "package"}, "M": {kind: unitSpan, word: "milestone"},
+		"P": {kind: unitSpan, word: "phase"}, "v": {kind: unitSpan, word: "version"}, "V": {kind: unitSpan, word: "version"}}[string(m[1])]
 	if !ok {
 		u = unit{kind: unitTask, word: "task"}
 	}
 	n := len(m[1]) + scanID(s[len(m[1]):])
 	u.id = string(s[:n])
-	if u.title, u.ok = unitTitle(s[n:]); !u.ok || u.title == "" {
-		return unit{}
+	if u.title, u.ok = unitTitle(s[n:]); !u.ok || u.title == "" || u.word == "phase" && strings.Contains(u.id, "-") {
+		return unit{} // "P0-1: Title" is a finding
 	}
 	return u
 }

@@ -124,7 +124,7 @@ func TestCoverageNamesHeadingAboveLooseLines(t *testing.T) {
 
 func TestLikenessOfHeadings(t *testing.T) {
 	for text, want := range map[string]string{
-		"P0 - Now": "2 P", "Now": "", "ABCDEFG1": "", "P": "", "Phase 2: A": "2 phase", "P0": "2 P",
+		"P0 - Now": "2 phase", "Now": "", "ABCDEFG1": "", "P": "", "Phase 2: A": "2 phase", "P0": "2 P",
 	} {
 		u := parseUnit([]byte(text))
 		m := &mark{kind: markHeading, level: 2, text: []byte(text), unit: &u}

@@ -14,6 +14,10 @@ func (b *builder) prepare() {
 	b.reportMarkdown()
 	b.tasksInFence()
 	name := b.taskMaster()
+	if id, _ := b.front.value("id"); id != "" && len(b.heads) > 0 && strings.EqualFold(plain(b.heads[0].text), "description") {
+		title, _ := b.front.value("title") // Backlog.md: the file is one task
+		b.heads[0].level, b.heads[0].unit = 1, &unit{kind: unitTask, word: "task", id: id, title: title, ok: title != ""}
+	}
 	b.title = lists.First(b.heads, func(m *mark) bool { return m.level == 1 })
 	if b.title == nil && len(b.heads) > 0 && b.heads[0].unit.kind == unitNone {
 		b.title = b.heads[0]
@@ -42,6 +46,16 @@ func (b *builder) prepare() {
 			b.title = nil
 		case len(m.text) > 0:
 			b.plan.Title = cmp.Or(name, plain(m.text))
+			if slices.Contains([]string{"introduction", "description", "overview", "summary"}, strings.ToLower(b.plan.Title)) {
+				goal, _ := b.front.value("goal")
+				title, _ := b.front.value("title")
+				b.plan.Title = cmp.Or(goal, title, b.plan.Title)
+			}
+		}
+	}
+	for _, m := range b.heads { // a changelog has versions too
+		if m.unit.word == "version" && (!planTitle(b.plan.Title) || !strings.Contains(m.unit.id, ".")) {
+			m.unit = &b.noUnit
 		}
 	}
 	b.boldUnits()

@@ -52,9 +52,8 @@ func looksBack(title string, inPhase bool) bool {
 // isChecklist reports whether a heading says that the boxes below it are not work.
 func isChecklist(title string) bool {
 	return namesCriteria(title) || isLater(title) ||
-		containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff", "kpi",
-			"next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트",
-			"checkliste", "чек-лист")
+		containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff",
+			"kpi", "next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트", "checkliste", "чек-лист")
 }
 
 // isLater reports whether a heading says that the boxes below it are no work of this plan.
@@ -74,7 +73,6 @@ func isCheck(title string) bool {
 // checklist" is work, and the acceptance criteria are not.
 func namesCriteria(title string) bool {
 	return containsAny(strings.ToLower(title), "criteria", "definition of done", "acceptance gate", "success metrics",
-		"验收标准", "驗收標準", "验收条件", "成功标准", "成功標準", "完成标准", "完成標準",
-		"受け入れ基準", "受入基準", "完了条件", "成功基準", "인수 조건", "완료 조건", "완료 기준", "성공 기준",
-		"kriterien", "criterios", "critérios", "critères", "criteri di", "критерии")
+		"验收标准", "驗收標準", "验收条件", "成功标准", "成功標準", "完成标准", "完成標準", "受け入れ基準", "受入基準", "完了条件", "成功基準", "인수 조건", "완료 조건",
+		"완료 기준", "성공 기준", "kriterien", "criterios", "critérios", "critères", "criteri di", "критерии")
 }

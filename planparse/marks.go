@@ -30,6 +30,7 @@ type mark struct {
 	head    *mark // the heading that the mark is below, nil before the first one
 	section *mark // the heading of its section, in formats with sections; see [sections]
 	nested  bool  // a box below another box, or above one
+	unboxed bool  // a row of a table or an item that is read as a box; it has no box to tick
 }
 
 type markKind uint8

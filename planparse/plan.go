@@ -90,11 +90,11 @@ type Batch struct {
 
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // set if the batch is a checkpoint, which no agent works on
 
-	Named  []Named `json:"-"` // entries of Files with their lines, in document order
-	Text   string  `json:"-"` // source of the batch below its heading
-	Intro  string  `json:"-"` // source of the headings above, each with the text between it and its first batch
-	Digest string  `json:"-"` // hex SHA-256 of heading and text
-	Blocks []Block `json:"-"` // literal instructions of the plan, in document order
+	Named  []Named `json:"named,omitempty"` // entries of Files and of sentences, in document order
+	Text   string  `json:"-"`               // source of the batch below its heading
+	Intro  string  `json:"-"`               // source of the headings above, each with the text between it and its first batch
+	Digest string  `json:"-"`               // hex SHA-256 of heading and text
+	Blocks []Block `json:"-"`               // literal instructions of the plan, in document order
 
 	// Steps are the checkboxes of a batch in a format without tasks (phases). They are also in Plan.Unassigned,
 	// for readers of the JSON.
@@ -155,13 +155,13 @@ type Command struct {
 	Said string `json:"-"` // the expectation as written; Expected is its interpretation
 }
 
-// Named is one path of [Files] with its line.
+// Named is one path that the text of a batch names, in a list of files or in a sentence.
 type Named struct {
-	Verb  string // "create", "modify", "test" or "delete"
-	Path  string
-	Line  int
-	Maybe bool // the path is optional: "(if needed)", "(optional)"
-	Place bool // a sentence names it as the place of what it asks for: "add the model in a.py"
+	Verb  string `json:"verb"` // "create", "modify", "test" or "delete"
+	Path  string `json:"path"`
+	Line  int    `json:"line"`
+	Maybe bool   `json:"maybe,omitempty"` // the path is optional: "(if needed)", "(optional)"
+	Place bool   `json:"place,omitempty"` // a sentence names it as the place of what it asks for: "add the model in a.py"
 }
 
 // BlockKind says how the script agent performs a [Block].

@@ -28,7 +28,7 @@ var keywords = sync.OnceValue(func() map[string]keyword {
 		unitSpan: {"day tag día jour день", "week woche semana semaine неделя 周 週", "sprint спринт",
 			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa этап", "part",
 			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream"},
-		unitTask: {"task aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크",
+		unitTask: {"task ticket aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크",
 			"iteration iteração iteración itération итерация 迭代 イテレーション"},
 		unitPiece: {"slice", "commit", "story", "unit", "change", "fix", "pr"},
 		unitStep:  {"step schritt étape paso passo шаг 步骤 步驟 ステップ"},
@@ -160,7 +160,10 @@ func dependsKey(key string) bool {
 
 // filesLabel reports whether a label, in lower case, opens a list of files.
 func filesLabel(label string) bool {
-	return slices.Contains([]string{"files", "file", "files to change", "files to touch", "files to modify", "files touched", "where", "deliverables",
+	if strings.HasPrefix(label, "files") && containsAny(label, " to change", " to touch", " to modify", " to create") {
+		return true // "files/functions to modify/create"
+	}
+	return slices.Contains([]string{"files", "file", "files touched", "where", "deliverables",
 		"文件", "檔案", "ファイル", "対象ファイル", "파일", "dateien", "datei", "archivos", "archivo", "ficheros", "fichero",
 		"fichiers", "fichier", "arquivos", "arquivo", "ficheiros", "ficheiro", "файлы", "файл"}, label)
 }
@@ -168,9 +171,8 @@ func filesLabel(label string) bool {
 // fileVerb maps a label, in lower case, to the action on its paths; "" for a label that changes no file.
 func fileVerb(label string) string {
 	switch label {
-	case "create", "creates", "new", "add", "new file", "new files",
-		"创建", "新建", "新增", "建立", "作成", "新規", "新規作成", "생성", "erstellen", "anlegen", "neu", "crear", "créer", "criar", "creare",
-		"создать":
+	case "create", "creates", "new", "add", "new file", "new files", "创建", "新建", "新增", "建立", "作成", "新規", "新規作成", "생성",
+		"erstellen", "anlegen", "neu", "crear", "créer", "criar", "creare", "создать":
 		return "create"
 	case "modify", "modifies", "update", "edit", "change", "extend", "create/modify", "modify/create", "create or modify",
 		"add/modify", "modified", "rewrite", "replace",
@@ -203,35 +205,38 @@ func commandLabel(label string) string {
 	return ""
 }
 
+// bareTitle returns a title in lower case without its number, decoration and note: "6. Implementation Order (tests first)".
+func bareTitle(title string) string {
+	title, _, _ = strings.Cut(strings.ToLower(title), " (")
+	return strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.)0123456789")))))
+}
+
 // stepsTitle reports whether a heading says that the numbered list below it is the plan.
 func stepsTitle(title string) bool {
-	title, _, _ = strings.Cut(title, " (")
-	// "6. Implementation Order (tests first)"
+	title = bareTitle(title)
+	if strings.HasSuffix(title, " work plan") || strings.HasSuffix(title, " steps") &&
+		containsAny(title, "ordered", "implementation", "refactor", "migration", "execution") {
+		return true
+	}
 	return slices.Contains([]string{"implementation units", "implementation order", "task implementation order",
-		"order of implementation",
-		"build order", "sequence", "实施顺序", "执行单元", "实施单元", "steps", "implementation steps", "implementation plan",
-		"implementation", "plan", "the plan", "plan of work",
-		"work plan", "action plan",
-		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps",
-		"migration steps", "todo", "to do", "phases", "implementation phases", "milestones", "phasen", "meilensteine",
-		"fases",
-		"fases de implementação", "etapas", "этапы", "フェーズ",
-		"implementation strategy", "estratégia de implementação", "estrategia de implementación",
+		"execution order", "commit plan", "order of implementation", "build order", "sequence", "实施顺序", "执行单元",
+		"实施单元", "steps", "implementation steps", "implementation plan", "implementation", "plan", "the plan",
+		"plan of work", "work plan", "action plan", "tasks", "implementation tasks", "task list", "step by step",
+		"step-by-step", "step-by-step plan", "concrete steps", "migration steps", "todo", "to do", "phases",
+		"implementation phases", "milestones", "phasen", "meilensteine", "fases", "fases de implementação", "etapas",
+		"этапы", "フェーズ", "implementation strategy", "estratégia de implementação", "estrategia de implementación",
 		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung",
-		"umsetzungsschritte", "pasos",
-		"pasos de implementación",
-		"étapes", "passos", "шаги", "план"}, strings.ToLower(strings.Trim(title, " :.0123456789")))
+		"umsetzungsschritte", "pasos", "pasos de implementación", "étapes", "passos", "шаги", "план"}, title)
 }
 
 // remainingTitle reports whether a heading says that the items below it are still to be done.
 func remainingTitle(title string) bool {
-	title, _, _ = strings.Cut(title, " (")
 	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending",
 		"pending tasks", "pending work", "todo", "to do", "to-do", "todos", "open tasks", "next actions", "action items",
 		"待办", "待办事项", "待办任务", "剩余任务", "残タスク", "残作業", "やること", "次のアクション", "할 일", "남은 작업",
 		"offene aufgaben", "tareas pendientes", "pendientes", "próximas acciones", "tarefas pendentes", "pendências",
 		"próximas ações", "tâches restantes", "à faire", "prochaines actions", "осталось сделать", "оставшиеся задачи",
-		"что осталось"}, strings.ToLower(strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.0123456789")))))))
+		"что осталось"}, bareTitle(title))
 }
 
 // changesTitle reports whether a title, in lower case, only says that changes follow.
@@ -242,49 +247,65 @@ func changesTitle(title string) bool {
 
 // completedTitle reports whether a heading says that the tasks below it are done.
 func completedTitle(title string) bool {
-	title, _, _ = strings.Cut(title, " (")
-	return slices.Contains([]string{"completed", "completed tasks", "completed work", "completed phases", "done",
+	return slices.Contains([]string{"completed", "archived", "archived tasks", "archived stories", "completed tasks", "completed work", "completed phases", "done",
 		"done tasks", "finished", "finished tasks", "已完成", "已完成任务", "已完成的任务", "完了", "完了済み", "完了タスク",
 		"완료", "완료된 작업", "erledigt", "erledigte aufgaben", "abgeschlossen", "completado", "completadas",
 		"tareas completadas", "concluído", "concluídas", "tarefas concluídas", "terminé", "tâches terminées", "выполнено",
 		"выполненные задачи", "готово"},
-		strings.ToLower(strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.0123456789")))))))
+		bareTitle(title))
+}
+
+// column says what the cells below the header of a column are: the "id", the "title" or the "state" of a task, or the
+// value of a "key" (files, dependencies, a role).
+func column(header string) string {
+	name := strings.ToLower(header)
+	kind, _, _, _ := cutKeyword([]byte(strings.TrimSuffix(name, "s")))
+	switch {
+	case kind == unitTask, slices.Contains([]string{"description", "title", "what", "beschreibung", "titel", "was",
+		"descripción", "título", "descrição", "titre", "описание", "内容", "描述", "说明", "내용"}, name):
+		return "title"
+	case slices.Contains([]string{"id", "#", "nr", "nr.", "no", "no.", "编号", "番号", "번호"}, name):
+		return "id"
+	case slices.Contains([]string{"status", "state", "progress", "done", "done?", "completed", "estado", "statut", "stand",
+		"статус", "状态", "進捗", "状態", "상태"}, name):
+		return "state"
+	case filesLabel(name), dependsKey(metaKey(name)), commandLabel(name) == "verify", slices.Contains([]string{"role",
+		"owner", "assignee", "agent", "rolle", "rol", "负责人", "担当", "담당"}, name):
+		return "key"
+	}
+	return ""
 }
 
 // planTitle reports whether the tables below a heading may be the plan.
 func planTitle(title string) bool {
 	return stepsTitle(title) ||
-		containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone", "meilenstein",
-			"schedule", "timeline", "backlog", "sprint", "aufgaben", "план", "задач", "этап", "дорожная карта", "tarefas",
-			"tareas",
-			"cronograma", "etapas", "étapes", "tâches", "计划", "任务", "阶段", "里程碑", "計画", "タスク", "フェーズ", "ロードマップ",
-			"작업", "계획", "단계", "로드맵")
+		containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone",
+			"meilenstein", "schedule", "timeline", "backlog", "sprint", "aufgaben", "план", "задач", "этап",
+			"дорожная карта", "tarefas", "tareas", "cronograma", "etapas", "étapes", "tâches", "计划", "任务", "阶段",
+			"里程碑", "計画", "タスク", "フェーズ", "ロードマップ", "작업", "계획", "단계", "로드맵")
 }
 
 // saysProgress reports whether a heading is above a list of progress, and not of work.
 func saysProgress(title string) bool {
 	return containsAny(strings.ToLower(title), "progress", "execution record", "execution log", "work log", "status",
-		"tracker", "tracking",
-		"overview", "at a glance", "summary", "进度", "進捗", "진행", "fortschritt", "progreso", "progresso", "avancement",
-		"прогресс")
+		"tracker", "tracking", "overview", "at a glance", "summary", "进度", "進捗", "진행", "fortschritt", "progreso",
+		"progresso", "avancement", "прогресс")
 }
 
 // isState reports whether a text explains a box: the row of a legend.
 func isState(text string) bool {
 	return slices.Contains([]string{"open", "todo", "to do", "to-do", "not started", "not yet started", "pending",
-		"planned", "in progress",
-		"started", "incomplete",
-		"done", "complete", "completed", "finished", "blocked", "skipped", "dropped", "cancelled", "canceled", "deferred",
+		"planned", "in progress", "started", "incomplete", "done", "complete", "completed", "finished", "blocked",
+		"skipped", "dropped", "cancelled", "canceled", "deferred",
 		"unchecked", "checked"}, strings.ToLower(strings.Trim(text, " .`*_")))
 }
 
 // namesCheck reports whether a text, in lower case, describes the expected result.
 func namesCheck(text string) bool {
-	return containsAny(text, "expected:", "success criteria", "acceptance", "verify", "make test", "go test", "pytest",
-		"npm test", "cargo test",
-		"预期", "預期", "验收", "驗收", "验证", "驗證", "期待結果", "受け入れ", "検証", "기대 결과", "예상 결과", "검증", "erwartet:", "akzeptanz",
-		"esperado:", "criterios de aceptación", "critérios de aceitação", "attendu", "critères d'acceptation", "ожидается",
-		"приёмк")
+	return containsAny(text, "expected:", "success criteria", "acceptance", "verify", "make test", "go test",
+		"pytest", "npm test", "cargo test", "预期", "預期", "验收", "驗收", "验证", "驗證", "期待結果", "受け入れ", "検証", "기대 결과",
+		"예상 결과", "검증", "erwartet:", "akzeptanz", "esperado:", "criterios de aceptación", "critérios de aceitação",
+		"attendu", "critères d'acceptation", "ожидается", "приёмк")
 }
 
 // verdictWord maps a word, in lower case, to PASS or FAIL.
