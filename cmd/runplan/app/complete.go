@@ -71,7 +71,7 @@ func (c completer) completeRun(cmd *cobra.Command, args []string, _ string) ([]s
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	if cmd.Name() == "approve" {
-		waiting, _ := control.Waiting(cmd.Context(), c.app, p)
+		waiting, _ := control.Waiting(cmd.Context(), p)
 		var ids []string
 		for _, w := range waiting {
 			ids = append(ids, cobra.CompletionWithDesc(w.ID, ui.Sanitize(w.Plan)))
@@ -158,7 +158,7 @@ func (c completer) completeGate(cmd *cobra.Command, _ []string, word string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	self, _ := os.Executable()
-	settings, done := judge.SuiteOf(c.app, p, self, false, rulebook.OpenRuleBooks(cmd.Context(), c.app, p))
+	settings, done := judge.SuiteOf(p, self, false, rulebook.OpenRuleBooks(cmd.Context(), p))
 	defer done()
 	before := word[:strings.LastIndexByte(word, ',')+1]
 	var found []string

@@ -29,7 +29,7 @@ active adapter, else the model of the role. A stage has at most one active adapt
 reverts that; both are only for the owner.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return listAdapters(ctx, a, p)
+			return listAdapters(ctx, p)
 		}),
 	})
 	a.RepoFlag(cmd.Flags())
@@ -49,7 +49,7 @@ type versionRow struct {
 	State string `json:"state"` // active, deployed before, or trained
 }
 
-func listAdapters(ctx context.Context, a *cli.App, p *cli.Project) error {
+func listAdapters(ctx context.Context, p *cli.Project) error {
 	rows, err := p.DeployedAdapters(ctx)
 	if err != nil {
 		return cli.CuratedTrouble(err)
@@ -76,10 +76,10 @@ func listAdapters(ctx context.Context, a *cli.App, p *cli.Project) error {
 		}
 		list = append(list, row)
 	}
-	return a.Print(struct {
+	return p.Print(struct {
 		Stages   []stageChoice `json:"stages"`
 		Versions []versionRow  `json:"versions"`
-	}{choices, list}, func() { showAdapters(a, choices, list) })
+	}{choices, list}, func() { showAdapters(p.App, choices, list) })
 }
 
 func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) {

@@ -49,7 +49,7 @@ not changed since are not reviewed again, so an interrupted review continues.
 All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return collectCorpus(ctx, a, p, o)
+			return collectCorpus(ctx, p, o)
 		}),
 	}
 	f := cmd.Flags()
@@ -72,7 +72,7 @@ unit are on one side of the split. Reviews whose code has changed, or that have 
 
 The same reviews, code and seed give identical files.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error { return buildCorpus(ctx, a, p, o) }),
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error { return buildCorpus(ctx, p, o) }),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
@@ -90,14 +90,14 @@ are as many as curriculum.json requires, and the adapter is absent or stale, the
 the command, once. It never starts a training.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return corpusStatus(ctx, a, p)
+			return corpusStatus(ctx, p)
 		}),
 	})
 	a.RepoFlag(cmd.Flags())
 	return cmd
 }
 
-func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOptions) error {
+func collectCorpus(ctx context.Context, p *cli.Project, o corpusOptions) error {
 	units, err := corpus.Qualify(p.Repo.Root)
 	if err != nil {
 		return blueprints.BlueprintTrouble(err)
@@ -106,23 +106,23 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 		return cli.Usage(errors.New("there is no live blueprint to review"), "promote a unit: runplan blueprint promote UNIT")
 	}
 	if o.dry {
-		return a.Print(units, func() { showQualified(a, units) })
+		return p.Print(units, func() { showQualified(p.App, units) })
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	c, err := corpusCollector(ctx, a, p)
+	c, err := corpusCollector(ctx, p)
 	if err != nil {
 		return err
 	}
 	done, kept, err := c.Collect(ctx, units)
-	if a.JSON && err == nil {
-		return cli.AsJSON(a.Stdout, struct {
+	if p.JSON && err == nil {
+		return cli.AsJSON(p.Stdout, struct {
 			Reviewed []corpus.Reviewed `json:"reviewed"`
 			Kept     int               `json:"unchanged"`
 		}{append([]corpus.Reviewed{}, done...), kept})
 	}
-	fmt.Fprintf(a.Stdout, "%d reviewed, %d unchanged since their last review\n", len(done), kept)
+	fmt.Fprintf(p.Stdout, "%d reviewed, %d unchanged since their last review\n", len(done), kept)
 	switch {
 	case ctx.Err() != nil:
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
@@ -150,19 +150,19 @@ func showQualified(a *cli.App, units []corpus.Qualified) {
 	fmt.Fprintf(a.Stdout, "%d reviews in all\n", reviews)
 }
 
-func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Collector, error) {
-	d, err := blueprints.BlueprintDeps(ctx, a, p)
+func corpusCollector(ctx context.Context, p *cli.Project) (corpus.Collector, error) {
+	d, err := blueprints.BlueprintDeps(ctx, p)
 	if err != nil {
 		return corpus.Collector{}, err
 	}
-	ask, model, err := blueprints.ReviewModel(ctx, a, p, corpusCall)
+	ask, model, err := blueprints.ReviewModel(ctx, p, corpusCall)
 	if err != nil {
 		return corpus.Collector{}, err
 	}
 	return corpus.Collector{
 		Root: p.Repo.Root, Adapter: curriculum.CodeArchitect,
 		Told: func(r corpus.Reviewed) {
-			fmt.Fprintf(a.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
+			fmt.Fprintf(p.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
 		},
 		Review: func(ctx context.Context, unit, file string) (*lifecycle.Review, lifecycle.Record, error) {
 			r, rec, err := blueprints.ReviewLive(ctx, p.Repo.Root, unit, file, d, ask, model)
@@ -174,23 +174,23 @@ func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Co
 	}, nil
 }
 
-func buildCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOptions) error {
+func buildCorpus(ctx context.Context, p *cli.Project, o corpusOptions) error {
 	spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 	if err != nil {
 		return err
 	}
-	options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
+	options, err := judge.SummaryOptions(ctx, p.App, p.Repo.Root)
 	if err != nil {
 		return err
 	}
-	guard := Guard(a, p)
+	guard := Guard(p)
 	var from training.Origin
 	from.Repo, from.License = Origin(ctx, p)
 	b := corpus.Builder{Root: p.Repo.Root, Summary: options, Redact: guard.Redact}
 	built, err := b.Build(ctx, spec, from, guard, o.seed)
 	switch {
 	case errors.Is(err, corpus.ErrNoPairs):
-		showRefused(a, built.Refused)
+		showRefused(p.App, built.Refused)
 		return cli.Usage(err, "review live units: runplan training corpus; or candidates: runplan blueprint review UNIT")
 	case errors.As(err, new(*training.LeakError)):
 		return cli.Fail(cli.ExitFailed, err, "remove it from the code; nothing was written")
@@ -204,8 +204,8 @@ func buildCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOption
 	if err := built.Write(p.Repo.Root); err != nil {
 		return err
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, built.Metadata)
+	if p.JSON {
+		return cli.AsJSON(p.Stdout, built.Metadata)
 	}
 	var rows ui.Rows
 	add := func(name string, c corpus.Counts) {
@@ -215,11 +215,11 @@ func buildCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOption
 	add("validation", built.Validation)
 	add("all", built.All)
 	header := []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"}
-	ui.Table(a.Stdout, header, rows)
+	ui.Table(p.Stdout, header, rows)
 	for _, n := range built.Notes {
-		fmt.Fprintf(a.Stderr, "note: %s\n", n)
+		fmt.Fprintf(p.Stderr, "note: %s\n", n)
 	}
-	showRefused(a, built.Refused)
+	showRefused(p.App, built.Refused)
 	return nil
 }
 
@@ -229,7 +229,7 @@ func showRefused(a *cli.App, list []corpus.Refused) {
 	}
 }
 
-func corpusStatus(ctx context.Context, a *cli.App, p *cli.Project) error {
+func corpusStatus(ctx context.Context, p *cli.Project) error {
 	spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 	if err != nil {
 		return err
@@ -246,16 +246,16 @@ func corpusStatus(ctx context.Context, a *cli.App, p *cli.Project) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, w)
+	if p.JSON {
+		return cli.AsJSON(p.Stdout, w)
 	}
-	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,
+	fmt.Fprintf(p.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,
 		w.Retroactive, w.Forward, w.Minimum, w.State)
 	for _, q := range w.HighPriority {
-		fmt.Fprintf(a.Stdout, "high priority  %s\n", ui.Sanitize(q))
+		fmt.Fprintf(p.Stdout, "high priority  %s\n", ui.Sanitize(q))
 	}
 	if w.Due {
-		fmt.Fprintln(a.Stdout, w.Note)
+		fmt.Fprintln(p.Stdout, w.Note)
 	}
 	return nil
 }

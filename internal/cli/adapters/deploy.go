@@ -58,7 +58,7 @@ A line of [models.overrides] overrides an adapter. --override writes the model i
   runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
 		Args: cli.ExactlyOne("the name of an adapter"),
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return deployAdapter(ctx, a, p, args[0], o)
+			return deployAdapter(ctx, p, args[0], o)
 		}),
 	}
 	o.flags(a, cmd)
@@ -80,7 +80,7 @@ signs for it.` +
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
 		Args:    cli.ExactlyOne("the name of an adapter"),
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return rollbackAdapter(ctx, a, p, args[0], o)
+			return rollbackAdapter(ctx, p, args[0], o)
 		}),
 	}
 	o.flags(a, cmd)
@@ -89,12 +89,12 @@ signs for it.` +
 	return cmd
 }
 
-func deployAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions) error {
+func deployAdapter(ctx context.Context, p *cli.Project, name string, o deployOptions) error {
 	ref, err := adapters.ParseRef(name)
 	if err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	spec, err := forAdapter(ctx, a, p, ref.Adapter, o)
+	spec, err := forAdapter(ctx, p, ref.Adapter, o)
 	if err != nil {
 		return err
 	}
@@ -111,15 +111,15 @@ func deployAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string,
 		return cli.Usage(fmt.Errorf("%s = %q in %s overrides an adapter", key, now, cli.Rel(p.Config.Source(key))),
 			"remove the line, or replace it: --override")
 	}
-	d, done, err := desk(ctx, a, p, spec)
+	d, done, err := desk(ctx, p, spec)
 	if err != nil {
 		return err
 	}
 	defer done()
 	if why := unvalidated(v); why != "" {
-		fmt.Fprintf(a.Stderr, "note: %s %s\n", v.Name(), why)
+		fmt.Fprintf(p.Stderr, "note: %s %s\n", v.Name(), why)
 	}
-	changed, err := d.Deploy(ctx, v, base, mayDeploy(ctx, a, "a deployment", o.by))
+	changed, err := d.Deploy(ctx, v, base, mayDeploy(ctx, p.App, "a deployment", o.by))
 	if err != nil {
 		if changed.Tag != "" && errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; the version is damaged", err)
@@ -131,23 +131,23 @@ func deployAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string,
 			return err
 		}
 	}
-	return showChanged(ctx, a, changed)
+	return showChanged(ctx, p.App, changed)
 }
 
-func rollbackAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions) error {
+func rollbackAdapter(ctx context.Context, p *cli.Project, name string, o deployOptions) error {
 	if err := curriculum.ValidName(name); err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	spec, err := forAdapter(ctx, a, p, name, o)
+	spec, err := forAdapter(ctx, p, name, o)
 	if err != nil {
 		return err
 	}
-	d, done, err := desk(ctx, a, p, spec)
+	d, done, err := desk(ctx, p, spec)
 	if err != nil {
 		return err
 	}
 	defer done()
-	changed, err := d.Rollback(ctx, spec.Stage, o.toBase, mayDeploy(ctx, a, "a rollback", o.by))
+	changed, err := d.Rollback(ctx, spec.Stage, o.toBase, mayDeploy(ctx, p.App, "a rollback", o.by))
 	if err != nil {
 		return adapterTrouble(ctx, err)
 	}
@@ -159,9 +159,9 @@ func rollbackAdapter(ctx context.Context, a *cli.App, p *cli.Project, name strin
 			return err
 		}
 	default:
-		fmt.Fprintf(a.Stderr, "note: %s = %q in %s overrides it\n", key, ui.Sanitize(now), cli.Rel(p.Config.Source(key)))
+		fmt.Fprintf(p.Stderr, "note: %s = %q in %s overrides it\n", key, ui.Sanitize(now), cli.Rel(p.Config.Source(key)))
 	}
-	return showChanged(ctx, a, changed)
+	return showChanged(ctx, p.App, changed)
 }
 
 // writeOverride sets the model of a stage in the project's settings; "" removes it.
@@ -236,11 +236,9 @@ func loadSpec(ctx context.Context, p *cli.Project, name string) (curriculum.Spec
 }
 
 // forAdapter reads the specification of an adapter. It rejects a signature that an agent gives.
-func forAdapter(
-	ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions,
-) (curriculum.Spec, error) {
+func forAdapter(ctx context.Context, p *cli.Project, name string, o deployOptions) (curriculum.Spec, error) {
 	if o.by.Name != "" {
-		if err := a.NotAnAgent("deploying an adapter"); err != nil {
+		if err := p.NotAnAgent("deploying an adapter"); err != nil {
 			return curriculum.Spec{}, err
 		}
 	}
@@ -252,7 +250,7 @@ func forAdapter(
 		return spec, cli.Usage(errors.New("adapters need an Ollama server, but models.provider is command"),
 			"runplan cannot choose the model of your program")
 	}
-	return spec, a.TrustConfig(p)
+	return spec, p.TrustConfig()
 }
 
 // baseModel returns the model under the adapters of a base.
@@ -275,8 +273,7 @@ func baseModel(p *cli.Project, b training.Base) (string, error) {
 }
 
 // desk opens all files that a deployment writes.
-func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec) (d adapters.Desk, done func(),
-	err error) {
+func desk(ctx context.Context, p *cli.Project, spec curriculum.Spec) (d adapters.Desk, done func(), err error) {
 	if _, err := baseModel(p, spec.Base()); err != nil {
 		return d, nil, cli.ModelTrouble(ctx, err)
 	}
@@ -288,9 +285,9 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 	var opened cli.Closers
 	defer opened.CloseAfter(&err)
 	d = adapters.Desk{
-		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: a.ModelOptions(p, nil),
+		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: p.ModelOptions(nil),
 		Keep: spec.Versioning.RetentionCount, Now: time.Now,
-		Note: func(s string) { fmt.Fprintln(a.Stderr, ui.Sanitize(s)) },
+		Note: func(s string) { fmt.Fprintln(p.Stderr, ui.Sanitize(s)) },
 	}
 	if d.Curated, err = store.OpenCurated(ctx, cli.CuratedFile(p.Repo)); err != nil {
 		return d, nil, cli.CuratedTrouble(err)

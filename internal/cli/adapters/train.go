@@ -53,7 +53,7 @@ is deployed.` +
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return train(ctx, a, p, o)
+			return train(ctx, p, o)
 		}),
 	}
 	f := cmd.Flags()
@@ -67,7 +67,7 @@ is deployed.` +
 	return cmd
 }
 
-func train(ctx context.Context, a *cli.App, p *cli.Project, o trainOptions) error {
+func train(ctx context.Context, p *cli.Project, o trainOptions) error {
 	if o.adapter == "" {
 		return cli.Usage(errors.New("training train needs --adapter"), "such as --adapter %s", curriculum.CodeArchitect)
 	}
@@ -94,37 +94,37 @@ func train(ctx context.Context, a *cli.App, p *cli.Project, o trainOptions) erro
 		return cli.Fail(cli.ExitHuman, fmt.Errorf("a training of %s %w; nothing was started", ui.Sanitize(what), errUnsigned),
 			"the owner starts it: --yes --signature NAME --reason TEXT")
 	}
-	if err := a.NotAnAgent("starting a training"); err != nil {
+	if err := p.NotAnAgent("starting a training"); err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	if err := a.Agree(ctx, trust.GateTraining, what, o.by); err != nil {
+	if err := p.Agree(ctx, trust.GateTraining, what, o.by); err != nil {
 		return err
 	}
-	v, err := runTrainer(ctx, a, p, job)
+	v, err := runTrainer(ctx, p, job)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; no version was made"), "")
 	case err != nil:
 		return adapterTrouble(ctx, err)
-	case a.JSON:
-		return cli.AsJSON(a.Stdout, v)
+	case p.JSON:
+		return cli.AsJSON(p.Stdout, v)
 	}
 	loss := "loss unknown"
 	if v.Loss != nil {
 		loss = fmt.Sprintf("loss %.4g", *v.Loss)
 	}
-	fmt.Fprintf(a.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss,
+	fmt.Fprintf(p.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss,
 		ui.Duration(time.Duration(v.DurationSec*float64(time.Second))))
-	fmt.Fprintf(a.Stderr,
+	fmt.Fprintf(p.Stderr,
 		"nothing is deployed; to validate it: runplan training validate --adapter %s; to deploy it: runplan "+
 			"training adapters deploy %s\n", v.Name(), v.Name())
 	return nil
 }
 
-func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Job) (adapters.Version, error) {
+func runTrainer(ctx context.Context, p *cli.Project, job adapters.Job) (adapters.Version, error) {
 	ledger, err := OpenLedger(ctx, p)
 	if err != nil {
 		return adapters.Version{}, err
@@ -143,9 +143,9 @@ func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Jo
 	c := p.Config.Training
 	registry := adapters.RegistryOf(p.Layout.Root)
 	v, err := registry.Train(ctx, job, adapters.Trainer{
-		Command: c.Trainer, Environ: a.Environ, PassEnv: c.PassEnv, Root: p.Repo.Root, Timeout: time.Duration(c.Timeout),
-		Redact: a.Redactor(p).String, Reaper: reaper, Now: time.Now,
-		Line: func(s string) { fmt.Fprintf(a.Stderr, "  %s\n", ui.Sanitize(s)) },
+		Command: c.Trainer, Environ: p.Environ, PassEnv: c.PassEnv, Root: p.Repo.Root, Timeout: time.Duration(c.Timeout),
+		Redact: p.Redactor().String, Reaper: reaper, Now: time.Now,
+		Line: func(s string) { fmt.Fprintf(p.Stderr, "  %s\n", ui.Sanitize(s)) },
 	})
 	if err != nil {
 		return v, err

@@ -37,7 +37,7 @@ replaces no existing blueprint.` +
 		Example: `  runplan blueprint init orders --source 'services/orders/**/*.py'`,
 		Args:    cli.ExactlyOne("the name of a unit"),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return blueprintInit(ctx, a, p, args[0], sources, print)
+			return blueprintInit(ctx, p, args[0], sources, print)
 		}),
 	}
 	cmd.Flags().StringArrayVar(&sources, "source", nil,
@@ -46,18 +46,18 @@ replaces no existing blueprint.` +
 	return cmd
 }
 
-func blueprintInit(ctx context.Context, a *cli.App, p *cli.Project, unit string, sources []string, print bool) error {
+func blueprintInit(ctx context.Context, p *cli.Project, unit string, sources []string, print bool) error {
 	if err := blueprint.ValidUnit(unit); err != nil {
 		return cli.Usage(err, "")
 	}
 	if len(sources) == 0 {
 		return cli.Usage(errors.New("no source files are named"), "--source 'services/%s/**/*.py'", unit)
 	}
-	paths, err := sourceFiles(ctx, a, p, sources)
+	paths, err := sourceFiles(ctx, p, sources)
 	if err != nil {
 		return err
 	}
-	files, skipped, err := summaries(ctx, a, p.Repo.Root, paths)
+	files, skipped, err := summaries(ctx, p.App, p.Repo.Root, paths)
 	if err != nil {
 		return err
 	}
@@ -68,26 +68,26 @@ func blueprintInit(ctx context.Context, a *cli.App, p *cli.Project, unit string,
 	}
 	b := blueprint.Draft(unit, files, skipped)
 	if print {
-		_, err := fmt.Fprint(a.Stdout, redact.Clean(b.YAML()))
+		_, err := fmt.Fprint(p.Stdout, redact.Clean(b.YAML()))
 		return err
 	}
 	name, err := blueprint.Save(p.Repo.Root, b, blueprint.Candidate)
 	if err != nil {
 		return cli.Usage(err, "move it away, or give the unit another name; --print shows the draft")
 	}
-	fmt.Fprintf(a.Stdout, "%s\n", name)
+	fmt.Fprintf(p.Stdout, "%s\n", name)
 	for _, s := range skipped {
-		fmt.Fprintf(a.Stderr, "unseen: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+		fmt.Fprintf(p.Stderr, "unseen: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}
-	fmt.Fprintf(a.Stderr,
+	fmt.Fprintf(p.Stderr,
 		"describe the purpose of the unit in it, and answer its %d open questions; then: runplan blueprint check %s\n",
 		len(b.Intent.OpenQuestions), unit)
 	return nil
 }
 
 // sourceFiles returns the files of the repository that match the globs.
-func sourceFiles(ctx context.Context, a *cli.App, p *cli.Project, globs []string) ([]string, error) {
-	all, _, err := patterns.Files(ctx, a.Environ, p.Repo.Root)
+func sourceFiles(ctx context.Context, p *cli.Project, globs []string) ([]string, error) {
+	all, _, err := patterns.Files(ctx, p.Environ, p.Repo.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -125,15 +125,15 @@ It checks the candidate, or with --live the live blueprint. As the gate "bluepri
 source files changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return blueprintCheck(ctx, a, p, args, live)
+			return blueprintCheck(ctx, p, args, live)
 		}),
 	})
 	cmd.Flags().BoolVar(&live, "live", false, "check the live blueprint")
 	return cmd
 }
 
-func blueprintCheck(ctx context.Context, a *cli.App, p *cli.Project, units []string, live bool) error {
-	options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
+func blueprintCheck(ctx context.Context, p *cli.Project, units []string, live bool) error {
+	options, err := judge.SummaryOptions(ctx, p.App, p.Repo.Root)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func blueprintCheck(ctx context.Context, a *cli.App, p *cli.Project, units []str
 			failed++
 		}
 	}
-	if err := a.Print(all, func() { showChecked(a, all) }); err != nil {
+	if err := p.Print(all, func() { showChecked(p.App, all) }); err != nil {
 		return err
 	}
 	switch {
@@ -214,7 +214,7 @@ The journal records each context: the session that got it (--session) cannot rev
 session is adapter, so that runplan training graduation recognizes its generations.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the name of a unit"),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			d, err := BlueprintDeps(ctx, a, p)
+			d, err := BlueprintDeps(ctx, p)
 			if err != nil {
 				return err
 			}

@@ -51,7 +51,7 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
   runplan blueprint review orders --answer answer.json --session 4711`,
 		Args: cli.ExactlyOne("the name of a unit"),
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return blueprintReview(ctx, a, p, args[0], o)
+			return blueprintReview(ctx, p, args[0], o)
 		}),
 	}
 	f := cmd.Flags()
@@ -76,9 +76,9 @@ func (o blueprintReviewOptions) state() blueprint.State {
 
 // ReviewModel returns the model of [models] for the stage review and a client that asks it. The log of calls records
 // its calls under kind.
-func ReviewModel(ctx context.Context, a *cli.App, p *cli.Project, kind string) (llm.Completer, llm.Model, error) {
+func ReviewModel(ctx context.Context, p *cli.Project, kind string) (llm.Completer, llm.Model, error) {
 	model, err := p.Model(ctx, llm.Review)
-	return a.Logged(p, llm.New(a.ModelOptions(p, nil)), cli.NewTaskID(), kind), model, err
+	return p.Logged(llm.New(p.ModelOptions(nil)), cli.NewTaskID(), kind), model, err
 }
 
 // ReviewLive has a model review a live unit, or one of its files.
@@ -96,7 +96,7 @@ func ReviewLive(ctx context.Context, root, unit, file string, d lifecycle.Deps, 
 	return r, r.Judged(res, cold, time.Now()), nil
 }
 
-func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {
+func blueprintReview(ctx context.Context, p *cli.Project, unit string, o blueprintReviewOptions) error {
 	switch {
 	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
 		return cli.Usage(fmt.Errorf("unknown reviewer %s", o.reviewer), "use agent, adapter or human")
@@ -104,15 +104,15 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 		return cli.Usage(errors.New("--session goes with --answer"), "a model that runplan calls has its own session")
 	}
 	if o.answer != "" {
-		return blueprintAnswer(a, p, unit, o)
+		return blueprintAnswer(p, unit, o)
 	}
-	d, err := BlueprintDeps(ctx, a, p)
+	d, err := BlueprintDeps(ctx, p)
 	if err != nil {
 		return err
 	}
 	ask := p.Config.Models.Configured() && !o.byHand
 	if ask {
-		if err := a.TrustConfig(p); err != nil {
+		if err := p.TrustConfig(); err != nil {
 			return err
 		}
 	}
@@ -123,9 +123,9 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 		return BlueprintTrouble(err)
 	}
 	if !ask {
-		return waitForAnswer(a, p, r, o)
+		return waitForAnswer(p, r, o)
 	}
-	client, model, err := ReviewModel(ctx, a, p, cli.BlueprintCall)
+	client, model, err := ReviewModel(ctx, p, cli.BlueprintCall)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 	var answer *llm.AnswerError
 	switch {
 	case errors.As(err, &answer):
-		kept, keepErr := r.Keep(a.Redactor(p).String(redact.Clean(answer.Raw)))
+		kept, keepErr := r.Keep(p.Redactor().String(redact.Clean(answer.Raw)))
 		if keepErr != nil {
 			return errors.Join(err, keepErr)
 		}
@@ -143,33 +143,33 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 	case err != nil:
 		return cli.ModelTrouble(ctx, err)
 	}
-	return handleReview(a, r, r.Judged(res, cold, time.Now()))
+	return handleReview(p.App, r, r.Judged(res, cold, time.Now()))
 }
 
 // BlueprintDeps returns the dependencies for preparing reviews.
-func BlueprintDeps(ctx context.Context, a *cli.App, p *cli.Project) (lifecycle.Deps, error) {
+func BlueprintDeps(ctx context.Context, p *cli.Project) (lifecycle.Deps, error) {
 	prompts, err := lifecycle.LoadPrompts(p.Prompts())
 	if err != nil {
 		return lifecycle.Deps{}, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	o, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
+	o, err := judge.SummaryOptions(ctx, p.App, p.Repo.Root)
 	if err != nil {
 		return lifecycle.Deps{}, err
 	}
-	return lifecycle.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: a.Redactor(p).String},
+	return lifecycle.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: p.Redactor().String},
 		nil
 }
 
 // waitForAnswer prints the next steps for a person.
-func waitForAnswer(a *cli.App, p *cli.Project, r *lifecycle.Review, o blueprintReviewOptions) error {
+func waitForAnswer(p *cli.Project, r *lifecycle.Review, o blueprintReviewOptions) error {
 	if err := r.Wait(); err != nil {
 		return err
 	}
 	out := map[string]string{"review_id": r.ID, "prompt": r.PromptPath(), "answer": r.AnswerPath(), "status": "waiting"}
-	if err := a.Print(out, func() {
-		fmt.Fprintf(a.Stdout, "prompt  %s\n", r.PromptPath())
+	if err := p.Print(out, func() {
+		fmt.Fprintf(p.Stdout, "prompt  %s\n", r.PromptPath())
 		for _, s := range r.Unseen {
-			fmt.Fprintf(a.Stdout, "unseen  %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+			fmt.Fprintf(p.Stdout, "unseen  %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 		}
 	}); err != nil {
 		return err
@@ -187,8 +187,8 @@ func waitForAnswer(a *cli.App, p *cli.Project, r *lifecycle.Review, o blueprintR
 			"file, then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
 }
 
-func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {
-	text, err := readAnswer(a, o.answer)
+func blueprintAnswer(p *cli.Project, unit string, o blueprintReviewOptions) error {
+	text, err := readAnswer(p.App, o.answer)
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewO
 		return BlueprintTrouble(err)
 	}
 	rec.Reviewer = cmp.Or(o.reviewer, rec.Reviewer)
-	return handleReview(a, r, rec)
+	return handleReview(p.App, r, rec)
 }
 
 const maxAnswer = 2 << 20

@@ -60,7 +60,7 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	}
 	var all []lifecycle.Maintained
 	for _, t := range tasks {
-		m, err := maintainOne(ctx, a, p, t.ID, o)
+		m, err := maintainOne(ctx, p, t.ID, o)
 		if ctx.Err() != nil {
 			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "finished work stays; run it again for the rest")
 		}
@@ -90,24 +90,23 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	return nil
 }
 
-func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (lifecycle.Maintained,
-	error) {
+func maintainOne(ctx context.Context, p *cli.Project, task string, o maintainOptions) (lifecycle.Maintained, error) {
 	root := p.Repo.Root
 	if task == lifecycle.Validation {
-		return lifecycle.Validate(ctx, root, time.Now(), checker(a, root))
+		return lifecycle.Validate(ctx, root, time.Now(), checker(p.App, root))
 	}
 	if !p.Config.Models.Configured() {
 		return lifecycle.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{},
 			Skipped: "no model is configured; see runplan init --help"}, nil
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return lifecycle.Maintained{}, err
 	}
-	d, err := BlueprintDeps(ctx, a, p)
+	d, err := BlueprintDeps(ctx, p)
 	if err != nil {
 		return lifecycle.Maintained{}, err
 	}
-	client, model, err := ReviewModel(ctx, a, p, cli.BlueprintCall)
+	client, model, err := ReviewModel(ctx, p, cli.BlueprintCall)
 	if err != nil {
 		return lifecycle.Maintained{}, err
 	}

@@ -30,13 +30,13 @@ listed. A run whose commits are not on the branch has nothing to undo: close its
 run up with runplan discard RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
 		Args: exactlyOneRun,
 		RunE: a.ByPerson("undoing a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return undo(ctx, a, p, args[0])
+			return undo(ctx, p, args[0])
 		})),
 	}
 }
 
-func undo(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
-	s, lock, err := hold(ctx, a, p, name)
+func undo(ctx context.Context, p *cli.Project, name string) error {
+	s, lock, err := hold(ctx, p, name)
 	if err != nil {
 		return err
 	}
@@ -71,11 +71,11 @@ func undo(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
 	}
 	why := fmt.Sprintf("undone by %s: commit %s reverts what it landed on %s", person(ctx, p), cli.Short(commit),
 		s.BaseBranch)
-	if err := writeAfterwards(ctx, a, p,
+	if err := writeAfterwards(ctx, p,
 		runner.Event{Run: s.Run, Kind: runner.Undone, Commit: commit, Base: tip, Reason: why}); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "run %s is undone: commit %s on %s reverts %s\nto restore its changes: git revert %s\n",
+	fmt.Fprintf(p.Stdout, "run %s is undone: commit %s on %s reverts %s\nto restore its changes: git revert %s\n",
 		s.Run[:8], cli.Short(commit), ui.Sanitize(s.BaseBranch), phrase.Count(s.Tally().Merged, "batch", "batches"),
 		cli.Short(commit))
 	return nil

@@ -104,7 +104,6 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 
 // Inspection is one check of the working tree by "runplan gate".
 type Inspection struct {
-	App      *cli.App
 	Project  *cli.Project
 	Self     string // this program
 	Reaper   *LateReaper
@@ -126,15 +125,15 @@ type Inspection struct {
 // Inspect returns an inspection of the working tree of p, with the gates of its settings and more. Git reads the tree in
 // parallel while the gates are built: on an unchanged tree, waiting for both would dominate the time. The caller must
 // call done.
-func Inspect(ctx context.Context, a *cli.App, p *cli.Project, self string, books *rulebook.RuleBooks, o GateOptions,
+func Inspect(ctx context.Context, p *cli.Project, self string, books *rulebook.RuleBooks, o GateOptions,
 	more ...gates.Gate) (x *Inspection, done func()) {
-	x = &Inspection{App: a, Project: p, Self: self, Options: o, Rules: books, Reaper: &LateReaper{Self: self},
+	x = &Inspection{Project: p, Self: self, Options: o, Rules: books, Reaper: &LateReaper{Self: self},
 		tree: sync.OnceValue(func() written { return writtenAt(ctx, p.Repo, o.Base) })}
 	if !o.list { // --list runs nothing
 		go x.tree()
 	}
 	var end func()
-	x.Settings, end = SuiteOf(a, p, self, o.requireTests, books)
+	x.Settings, end = SuiteOf(p, self, o.requireTests, books)
 	x.Settings.Affected = !o.all
 	x.Settings.More = append(x.Settings.More, more...)
 	if x.Settings.Detect {
@@ -164,11 +163,11 @@ func gate(ctx context.Context, a *cli.App, o GateOptions) error {
 		return err
 	}
 	if !o.list { // --list runs nothing
-		if err := a.TrustConfig(p); err != nil {
+		if err := p.TrustConfig(); err != nil {
 			return err
 		}
 	}
-	x, done := Inspect(ctx, a, p, self, rulebook.OpenRuleBooks(ctx, a, p), o)
+	x, done := Inspect(ctx, p, self, rulebook.OpenRuleBooks(ctx, p), o)
 	defer done()
 	flagged := append(x.regression(), x.mutants()...)
 	if x.Gates, err = chosenGates(append(x.Gates, flagged...), o.only); err != nil {
@@ -201,7 +200,7 @@ func (x *Inspection) tellWhatRuns() {
 		}
 	}
 	if len(programs) > 0 {
-		fmt.Fprintf(x.App.Stderr,
+		fmt.Fprintf(x.Project.Stderr,
 			"runplan: no .runplan folder, so no trust question was asked; these gates run the project's own code: %s\n",
 			strings.Join(programs, ", "))
 	}
@@ -252,7 +251,7 @@ func (x *Inspection) list(ctx context.Context) error {
 	}
 	all := make([]listed, len(infos))
 	var rows ui.Rows
-	for i, r := range gates.Examine(ctx, x.Project.Repo.Root, x.App.Environ, infos) {
+	for i, r := range gates.Examine(ctx, x.Project.Repo.Root, x.Project.Environ, infos) {
 		l := listed{infos[i], r}
 		all[i] = l
 		blocks := map[bool]string{true: "blocks", false: "warns"}[l.Blocking]
@@ -261,9 +260,9 @@ func (x *Inspection) list(ctx context.Context) error {
 			ui.Cut(ui.Sanitize(l.Command), 100, "…"))
 	}
 	if x.Options.JSON {
-		return cli.AsJSON(x.App.Stdout, all)
+		return cli.AsJSON(x.Project.Stdout, all)
 	}
-	return ui.Table(x.App.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
+	return ui.Table(x.Project.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
 }
 
 // FoundTools describes which tools are installed, which are missing, and how to install those.
@@ -310,7 +309,7 @@ func (x *Inspection) Open(ctx context.Context) (list []gates.Gate, done func(), 
 	}
 	return b.Around(list), func() {
 		if err := b.Close(ctx); err != nil {
-			x.App.Warn(err.Error())
+			x.Project.Warn(err.Error())
 		}
 		end()
 	}, nil
@@ -323,10 +322,10 @@ func (x *Inspection) look(ctx context.Context) error {
 		return err
 	}
 	list, at := watched(list)
-	line := status(x.App, at.text)
+	line := status(x.Project.App, at.text)
 	verdict, blind, err := gates.RunAll(ctx, list, x.Subject, func(r gates.Report) {
 		if !x.Options.JSON && r.Command != "" && line == nil { // the command may take long
-			fmt.Fprintf(x.App.Stderr, "%s: %s\n", r.Gate, r.Status)
+			fmt.Fprintf(x.Project.Stderr, "%s: %s\n", r.Gate, r.Status)
 		}
 	})
 	line.Close()
@@ -389,9 +388,9 @@ func (x *Inspection) prepare(ctx context.Context) (err error) {
 	if tree.err != nil {
 		return cli.Fail(cli.ExitCannotRun, tree.err, "")
 	}
-	hide := x.App.Redactor(x.Project)
+	hide := x.Project.Redactor()
 	x.Subject = gates.Subject{
-		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.App.Environ,
+		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.Project.Environ,
 		Timeout: time.Duration(x.Project.Config.Gates.Timeout),
 		LogDir:  logs, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
 	}

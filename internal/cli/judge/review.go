@@ -67,7 +67,7 @@ The base is the merge base with --base, or with the main branch; without
 one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return reviewChange(ctx, a, p, o)
+			return reviewChange(ctx, p, o)
 		}),
 	}
 	f := cmd.Flags()
@@ -87,12 +87,12 @@ one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli
 	return cmd
 }
 
-func reviewChange(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptions) error {
+func reviewChange(ctx context.Context, p *cli.Project, o ReviewOptions) error {
 	if o.accept != "" && o.refute != "" {
 		return cli.Usage(errors.New("a finding cannot be both accepted and refuted"), "give one of --accept and --refute")
 	}
 	if o.accept != "" || o.refute != "" {
-		return decideFinding(ctx, a, p, o)
+		return decideFinding(ctx, p, o)
 	}
 	in, err := o.Input(p)
 	if err != nil {
@@ -102,14 +102,14 @@ func reviewChange(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptio
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
 	if in.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
 		return cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	x, done := Inspect(ctx, a, p, self, rulebook.OpenRuleBooks(ctx, a, p), GateOptions{Base: o.base,
-		Baseline: o.base != "", JSON: a.JSON, noCache: o.noCache, sarif: o.sarif, junit: o.junit}, ReviewGates(p)...)
+	x, done := Inspect(ctx, p, self, rulebook.OpenRuleBooks(ctx, p), GateOptions{Base: o.base,
+		Baseline: o.base != "", JSON: p.JSON, noCache: o.noCache, sarif: o.sarif, junit: o.junit}, ReviewGates(p)...)
 	defer done()
 	ctx, stop := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer stop()
@@ -195,10 +195,12 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 	if !x.Options.JSON {
 		in.Watch = func(_ int, r gates.Report) {
 			if r.Command != "" { // the command may take long
-				fmt.Fprintf(x.App.Stderr, "%s: %s\n", r.Gate, r.Status)
+				fmt.Fprintf(x.Project.Stderr, "%s: %s\n", r.Gate, r.Status)
 			}
 		}
-		in.Observe = func(n int, name string, s gates.Status) { fmt.Fprintf(x.App.Stderr, "pass %d, %s: %s\n", n, name, s) }
+		in.Observe = func(n int, name string, s gates.Status) {
+			fmt.Fprintf(x.Project.Stderr, "pass %d, %s: %s\n", n, name, s)
+		}
 	}
 	v, err := review.Run(ctx, in)
 	if ctx.Err() != nil {
@@ -214,7 +216,7 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	x.keepLogs(&v)
-	if err := x.showReview(x.App.Stdout, v); err != nil {
+	if err := x.showReview(x.Project.Stdout, v); err != nil {
 		return err
 	}
 	if err := x.export(report.Run{Version: cli.Version(),

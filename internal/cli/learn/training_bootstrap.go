@@ -97,7 +97,7 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	if b := p.Config.Budget; b.ContextWindow > 0 {
 		h.Budget = tokens.Budget{Window: b.ContextWindow, Reserved: b.ReservedTokens, Margin: p.Config.Models.Margin}
 	}
-	h.Redact = a.Redactor(p).String
+	h.Redact = p.Redactor().String
 	if p.Repo.Shallow() {
 		a.Warn("the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
 	}

@@ -58,7 +58,7 @@ The same examples, plan and seed give identical files. The dataset is written co
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingCurate(ctx, a, p, o))
+			return interrupted(ctx, trainingCurate(ctx, p, o))
 		}),
 	}
 	f := cmd.Flags()
@@ -73,7 +73,7 @@ The same examples, plan and seed give identical files. The dataset is written co
 	return cmd
 }
 
-func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingCurateOptions) error {
+func trainingCurate(ctx context.Context, p *cli.Project, o trainingCurateOptions) error {
 	if o.plan == "" || len(o.in) == 0 && !o.logged || o.out == "" {
 		return cli.Usage(errors.New("training curate needs --plan, --out, and --in or --logged"),
 			"draft a plan: runplan training plan --out plan.toml")
@@ -90,9 +90,9 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 		return cli.Usage(err, "")
 	}
 	task := cli.NewTaskID()
-	options := curate.Options{Plan: d, PlanText: text, Canary: adapters.Guard(a, p).Canary, Replace: o.replace}
+	options := curate.Options{Plan: d, PlanText: text, Canary: adapters.Guard(p).Canary, Replace: o.replace}
 	if o.ask {
-		adviser, err := o.adviser(ctx, a, p, llm.CurateData, task)
+		adviser, err := o.adviser(ctx, p, llm.CurateData, task)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 		return cli.Usage(err, "give a folder that runplan training pairs or bootstrap wrote")
 	}
 	if o.logged {
-		name, remove, err := loggedExamples(ctx, a, p, d.Stage)
+		name, remove, err := loggedExamples(ctx, p, d.Stage)
 		if err != nil {
 			return err
 		}
@@ -124,13 +124,12 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 	if err != nil {
 		return fmt.Errorf("the dataset is at %s, but could not be logged: %w", o.out, err)
 	}
-	return a.Print(m, func() { showDataset(a, m, o.out) })
+	return p.Print(m, func() { showDataset(p.App, m, o.out) })
 }
 
 // loggedExamples builds the examples of a stage from the log, in a temporary folder that remove deletes (RETR-17).
-func loggedExamples(ctx context.Context, a *cli.App, p *cli.Project, stage training.Stage) (name string, remove func(),
-	err error) {
-	s, done, err := loggedSource(ctx, a, p)
+func loggedExamples(ctx context.Context, p *cli.Project, stage training.Stage) (name string, remove func(), err error) {
+	s, done, err := loggedSource(ctx, p)
 	if err != nil {
 		return "", nil, err
 	}

@@ -67,7 +67,7 @@ dropped or kept, as
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingExport(ctx, a, p, o))
+			return interrupted(ctx, trainingExport(ctx, p, o))
 		}),
 	}
 	f := cmd.Flags()
@@ -90,7 +90,7 @@ dropped or kept, as
 	return cmd
 }
 
-func trainingExport(ctx context.Context, a *cli.App, p *cli.Project, o trainingExportOptions) error {
+func trainingExport(ctx context.Context, p *cli.Project, o trainingExportOptions) error {
 	if o.format == "" || o.in == "" || o.out == "" || o.base == "" {
 		return cli.Usage(errors.New("training export needs --format, --in, --out and --base-model"),
 			"see: runplan training export --help")
@@ -111,9 +111,9 @@ func trainingExport(ctx context.Context, a *cli.App, p *cli.Project, o trainingE
 	}
 	options := export.Options{
 		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses,
-		Canary: adapters.Guard(a, p).Canary, Replace: o.replace,
+		Canary: adapters.Guard(p).Canary, Replace: o.replace,
 	}
-	if err := exportModels(ctx, a, p, o, &options); err != nil {
+	if err := exportModels(ctx, p, o, &options); err != nil {
 		return err
 	}
 	ledger, err := adapters.OpenLedger(ctx, p)
@@ -133,12 +133,11 @@ func trainingExport(ctx context.Context, a *cli.App, p *cli.Project, o trainingE
 	if err != nil {
 		return fmt.Errorf("the export is at %s, but could not be logged: %w", o.out, err)
 	}
-	return a.Print(m, func() { showExport(a, m, o) })
+	return p.Print(m, func() { showExport(p.App, m, o) })
 }
 
 // exportModels finds the renderer of conversations and the token counter.
-func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExportOptions,
-	options *export.Options) error {
+func exportModels(ctx context.Context, p *cli.Project, o trainingExportOptions, options *export.Options) error {
 	server := func(what string) (opts llm.Options, m llm.Model, err error) {
 		_, name, _ := strings.Cut(what, ":")
 		switch {
@@ -149,7 +148,7 @@ func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExp
 				"set it: runplan init --models")
 		}
 		m = llm.Model{Provider: llm.Ollama, Name: name, BaseURL: p.Config.Models.BaseURL}
-		return a.ModelOptions(p, nil), m, a.TrustConfig(p)
+		return p.ModelOptions(nil), m, p.TrustConfig()
 	}
 	switch {
 	case o.template == "none" || o.template == "":

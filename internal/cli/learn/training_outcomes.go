@@ -31,7 +31,7 @@ finds them: reverted code is not an example to learn from. It fetches nothing, a
 			if days < 1 {
 				return cli.Usage(fmt.Errorf("--days %d: must be at least 1", days), "give the number of days after a merge")
 			}
-			return syncOutcomes(ctx, a, p, days)
+			return syncOutcomes(ctx, p, days)
 		}),
 	}
 	a.RepoFlag(cmd.Flags())
@@ -48,7 +48,7 @@ type outcomeShown struct {
 	Note   string   `json:"note,omitempty"`
 }
 
-func syncOutcomes(ctx context.Context, a *cli.App, p *cli.Project, days int) error {
+func syncOutcomes(ctx context.Context, p *cli.Project, days int) error {
 	if _, err := os.Stat(p.Layout.Journal()); err != nil {
 		return noLogYet(p)
 	}
@@ -71,7 +71,7 @@ func syncOutcomes(ctx context.Context, a *cli.App, p *cli.Project, days int) err
 	if err := errors.Join(err, ledger.Close()); err != nil {
 		return err
 	}
-	return showOutcomes(a, changed, batches)
+	return showOutcomes(p.App, changed, batches)
 }
 
 func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.TrainingSignal, batches int,

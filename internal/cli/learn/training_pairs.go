@@ -82,7 +82,7 @@ remains, of the environment, the settings, copied files or training.canaries, th
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingPairs(ctx, a, p, o))
+			return interrupted(ctx, trainingPairs(ctx, p, o))
 		}),
 	}
 	f := cmd.Flags()
@@ -101,8 +101,8 @@ func checkStage(name string) error {
 	return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(name)), "stages are %s", phrase.List(training.Stages()))
 }
 
-func trainingPairs(ctx context.Context, a *cli.App, p *cli.Project, o trainingPairsOptions) error {
-	if a.JSON && o.out == "-" {
+func trainingPairs(ctx context.Context, p *cli.Project, o trainingPairsOptions) error {
+	if p.JSON && o.out == "-" {
 		return cli.Usage(errors.New("--json and --out - both write to standard output"), "leave one of them out")
 	}
 	options, err := o.rows.options(time.Now())
@@ -115,16 +115,16 @@ func trainingPairs(ctx context.Context, a *cli.App, p *cli.Project, o trainingPa
 		}
 		options.Stages = append(options.Stages, training.Stage(s))
 	}
-	s, done, err := loggedSource(ctx, a, p)
+	s, done, err := loggedSource(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer done()
-	tally, err := writePairs(ctx, a, s, options, o.out)
+	tally, err := writePairs(ctx, p.App, s, options, o.out)
 	if err != nil {
 		return pairsTrouble(err)
 	}
-	if err := tellPairs(a, tally, s, o); err != nil {
+	if err := tellPairs(p.App, tally, s, o); err != nil {
 		return err
 	}
 	if tally.Examples == 0 {
@@ -135,8 +135,8 @@ func trainingPairs(ctx context.Context, a *cli.App, p *cli.Project, o trainingPa
 }
 
 // loggedSource opens the sources of examples from the log. done closes them.
-func loggedSource(ctx context.Context, a *cli.App, p *cli.Project) (s logged.Source, done func(), err error) {
-	s = logged.Source{Repo: p.Repo, Journal: journal.Reader{Layout: p.Layout}, Guard: adapters.Guard(a, p)}
+func loggedSource(ctx context.Context, p *cli.Project) (s logged.Source, done func(), err error) {
+	s = logged.Source{Repo: p.Repo, Journal: journal.Reader{Layout: p.Layout}, Guard: adapters.Guard(p)}
 	if s.Journal.Journal, err = store.OpenExistingJournal(ctx, p.Layout.Journal()); errors.Is(err, fs.ErrNotExist) {
 		return s, nil, noLogYet(p)
 	} else if err != nil {
@@ -229,7 +229,7 @@ Secrets are removed; if one remains, nothing is written.
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, writeTrajectories(ctx, a, p, o))
+			return interrupted(ctx, writeTrajectories(ctx, p, o))
 		}),
 	}
 	f := cmd.Flags()
@@ -240,7 +240,7 @@ Secrets are removed; if one remains, nothing is written.
 	return cmd
 }
 
-func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajectoriesOptions) error {
+func writeTrajectories(ctx context.Context, p *cli.Project, o trajectoriesOptions) error {
 	if o.out == "" {
 		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out trajectories")
 	}
@@ -248,7 +248,7 @@ func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajec
 	if err != nil {
 		return err
 	}
-	s, done, err := loggedSource(ctx, a, p)
+	s, done, err := loggedSource(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajec
 	for _, r := range tally.Refused {
 		rows.Add(r.Reason, r.Rows)
 	}
-	switch err := a.PrintTable(m, "", []string{"trajectories", ">count"}, rows); {
+	switch err := p.PrintTable(m, "", []string{"trajectories", ">count"}, rows); {
 	case err != nil:
 		return err
 	case tally.Examples == 0:
@@ -297,6 +297,6 @@ func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajec
 	if err := out.Publish(); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(o.out))
+	fmt.Fprintf(p.Stderr, "written: %s\n", ui.Sanitize(o.out))
 	return nil
 }

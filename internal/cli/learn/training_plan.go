@@ -61,7 +61,7 @@ The plan is a TOML file for you to edit; runplan training curate reads it.
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingPlan(ctx, a, p, o))
+			return interrupted(ctx, trainingPlan(ctx, p, o))
 		}),
 	}
 	f := cmd.Flags()
@@ -85,7 +85,7 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPlanOptions) error {
+func trainingPlan(ctx context.Context, p *cli.Project, o trainingPlanOptions) error {
 	if o.stage != "" {
 		if err := checkStage(o.stage); err != nil {
 			return err
@@ -128,7 +128,7 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 	draft, task := found.Draft(weakest.Stage, o.seed), cli.NewTaskID()
 	why := reasons(weakest, ranked, o.stage != "")
 	if o.ask {
-		if draft, err = advisedPlan(ctx, a, p, o, found, draft, task); err != nil {
+		if draft, err = advisedPlan(ctx, p, o, found, draft, task); err != nil {
 			return err
 		}
 		why = append(why, decisionText(draft)...)
@@ -145,17 +145,17 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 			return err
 		}
 	}
-	return a.Print(struct {
+	return p.Print(struct {
 		plan.Analysis
 		Plan plan.Plan `json:"plan"`
 		Why  []string  `json:"why"`
-	}{found, draft, why}, func() { showAnalysis(a, found, why, o.out) })
+	}{found, draft, why}, func() { showAnalysis(p.App, found, why, o.out) })
 }
 
 // advisedPlan has the model decide about a plan. Stages without any data are not offered to it.
-func advisedPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPlanOptions, found plan.Analysis,
+func advisedPlan(ctx context.Context, p *cli.Project, o trainingPlanOptions, found plan.Analysis,
 	draft plan.Plan, task string) (plan.Plan, error) {
-	adviser, err := o.adviser(ctx, a, p, llm.TrainPlan, task)
+	adviser, err := o.adviser(ctx, p, llm.TrainPlan, task)
 	if err != nil {
 		return draft, err
 	}

@@ -101,14 +101,14 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 		}
 		x.Commits = lists.Add(x.Commits, hash)
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
 	if _, x.Reaper, err = cli.StartOwnReaper(); err != nil {
 		return err
 	}
 	defer x.Reaper.Close()
-	guard, w := adapters.Guard(a, p), p.Config.Workspace
+	guard, w := adapters.Guard(p), p.Config.Workspace
 	x.Repo, x.License, x.Redact, x.Canary = p.Repo, license.Of(os.DirFS(p.Repo.Root)), guard.Redact, guard.Canary
 	rooms, err := local.NewRooms(ctx, a.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
 		Timeout: time.Duration(w.SetupTimeout), Env: a.Environ, Reaper: x.Reaper}, a.Environ, a.Warn)

@@ -47,7 +47,7 @@ remain stored if the command is interrupted. Everything works without enrichment
 			return nil
 		},
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return enrichIndex(ctx, a, p, o)
+			return enrichIndex(ctx, p, o)
 		}),
 	}
 	f := cmd.Flags()
@@ -58,11 +58,11 @@ remain stored if the command is interrupted. Everything works without enrichment
 	return cmd
 }
 
-func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOptions) error {
-	if err := a.TrustConfig(p); err != nil {
+func enrichIndex(ctx context.Context, p *cli.Project, o enrichOptions) error {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	r, err := openRetrieval(ctx, a, p, tokens.Budget{})
+	r, err := openRetrieval(ctx, p, tokens.Budget{})
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOption
 		Margin: p.Config.Models.Margin, Log: r.Journal,
 		Prompts: prompts, Redact: r.Clean, Now: time.Now,
 		Each: func(done, total int, path string) {
-			fmt.Fprintf(a.Stderr, "%d of %d  %s\n", done, total, ui.Sanitize(path))
+			fmt.Fprintf(p.Stderr, "%d of %d  %s\n", done, total, ui.Sanitize(path))
 		},
 	}
 	res, err := enrich.Files(ctx, d, o.limit)
@@ -88,7 +88,7 @@ func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOption
 			return err
 		}
 	}
-	return a.Print(res, func() { printEnriched(a, res, o) })
+	return p.Print(res, func() { printEnriched(p.App, res, o) })
 }
 
 // promote copies the enriched knowledge into the index. No other process may be writing to the index.

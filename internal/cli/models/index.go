@@ -145,14 +145,14 @@ func vectors(ctx context.Context, a *cli.App, repo *git.Repo, db *store.Curated,
 	}
 	res := &knowledge.VectorResult{Model: m.Embedding}
 	err = func() error {
-		if err := a.TrustConfig(p); err != nil {
+		if err := p.TrustConfig(); err != nil {
 			return err
 		}
-		e, err := llm.NewEmbedder(ctx, a.ModelOptions(p, nil), m)
+		e, err := llm.NewEmbedder(ctx, p.ModelOptions(nil), m)
 		if err != nil {
 			return err
 		}
-		secrets := a.Redactor(p)
+		secrets := p.Redactor()
 		res.Made, err = knowledge.Vectors(ctx, knowledge.VectorOptions{Root: repo.Root, Store: db, Model: e.ID, Embed: e.Embed,
 			Redact: func(text string) string { return redact.Clean(secrets.String(text)) }, Progress: progress.step})
 		return err

@@ -62,7 +62,7 @@ or a file, or [budget] of the configuration; there is no default.
 			return nil
 		},
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return retrieveFor(ctx, a, p, args[0], o)
+			return retrieveFor(ctx, p, args[0], o)
 		}),
 	}
 	f := cmd.Flags()
@@ -79,7 +79,7 @@ or a file, or [budget] of the configuration; there is no default.
 	return cmd
 }
 
-func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o retrieveOptions) error {
+func retrieveFor(ctx context.Context, p *cli.Project, task string, o retrieveOptions) error {
 	var err error
 	stages := retrieve.StageNames() // without a model, no stage runs
 	if !o.alone {
@@ -98,14 +98,14 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
 	var r *Tools
 	if o.alone {
-		r, err = openSearch(ctx, a, p)
+		r, err = openSearch(ctx, p)
 	} else {
-		r, err = openRetrieval(ctx, a, p, budget)
+		r, err = openRetrieval(ctx, p, budget)
 	}
 	if err != nil {
 		return err
@@ -131,15 +131,15 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 		return err
 	}
 	deps := r.deps(r.LLM, r.Journal, session)
-	deps.Info = func(text string) { fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(text)) }
+	deps.Info = func(text string) { fmt.Fprintf(p.Stderr, "note: %s\n", ui.Sanitize(text)) }
 	pkg, err := retrieve.Retrieve(ctx, deps,
 		retrieve.Request{Task: id, Text: task, Dir: p.Repo.Root, Stages: stages, Budget: budget, Files: files})
 	err = errors.Join(err, r.PutAway(ctx, session, id),
 		r.Journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
 	if err != nil {
-		return Unmatched(a, id, cli.ModelTrouble(ctx, err))
+		return Unmatched(p.App, id, cli.ModelTrouble(ctx, err))
 	}
-	return printPackage(a, pkg, o)
+	return printPackage(p.App, pkg, o)
 }
 
 // Unmatched returns err. With --json it first prints an object if err says that nothing matches the task.

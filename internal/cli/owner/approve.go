@@ -42,7 +42,7 @@ An active run continues by itself. To continue one that has stopped (exit status
 					return cli.Usage(errors.New("--deny needs the id of a waiting item"), "runplan approve lists them; give the "+
 						"id of one")
 				}
-				return control.ListWaiting(ctx, a, p)
+				return control.ListWaiting(ctx, p)
 			}
 			if err := a.NotAnAgent("an approval"); err != nil {
 				return err
@@ -54,7 +54,7 @@ An active run continues by itself. To continue one that has stopped (exit status
 			if id, ok := strings.CutPrefix(args[0], "feedback/"); ok {
 				return selffix.Sign(ctx, a, id, deny, by)
 			}
-			return control.Answer(ctx, a, p, args[0], deny, by)
+			return control.Answer(ctx, p, args[0], deny, by)
 		}),
 	}
 	f := cmd.Flags()

@@ -37,12 +37,12 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 			if id == "" {
 				id = "fb-" + uuid.NewString()[:8]
 			}
-			w := feedback.Words{ID: id, Body: a.Redactor(p).String(text), Severity: feedback.Severity(severity), URL: url,
+			w := feedback.Words{ID: id, Body: p.Redactor().String(text), Severity: feedback.Severity(severity), URL: url,
 				Source: "cli"}
 			if _, ok := a.Getenv("RUNPLAN_BATCH"); ok {
 				w.Source = "agent"
 			}
-			return enqueue(ctx, a, p, w)
+			return enqueue(ctx, p, w)
 		}),
 	}
 	f := cmd.Flags()
@@ -53,7 +53,7 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 	return cmd
 }
 
-func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words) error {
+func enqueue(ctx context.Context, p *cli.Project, w feedback.Words) error {
 	w.At = time.Now()
 	if err := p.Layout.Make(); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
@@ -67,7 +67,7 @@ func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words) 
 	if err != nil {
 		return control.FeedbackTrouble(err, cli.ExitUsage)
 	}
-	if a.JSON {
+	if p.JSON {
 		row, err := s.Get(ctx, w.ID)
 		if err != nil {
 			return err
@@ -76,12 +76,12 @@ func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words) 
 		if err != nil {
 			return control.FeedbackTrouble(err, cli.ExitCannotRun)
 		}
-		return cli.AsJSON(a.Stdout, control.ShownFeedback(i))
+		return cli.AsJSON(p.Stdout, control.ShownFeedback(i))
 	}
 	if !added {
-		fmt.Fprintf(a.Stdout, "feedback %s already exists\n", w.ID)
+		fmt.Fprintf(p.Stdout, "feedback %s already exists\n", w.ID)
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "feedback %s is pending. To continue: runplan self-fix process\n", w.ID)
+	fmt.Fprintf(p.Stdout, "feedback %s is pending. To continue: runplan self-fix process\n", w.ID)
 	return nil
 }

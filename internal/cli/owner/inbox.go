@@ -161,29 +161,29 @@ text in the inbox never changes the tier. Items stay open until a person marks t
 It needs [models] in the configuration, and the identity documents, which begin each question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return processInbox(ctx, a, p)
+			return processInbox(ctx, p)
 		}),
 	}
 	a.TrustFlag(cmd.Flags())
 	return cmd
 }
 
-func processInbox(ctx context.Context, a *cli.App, p *cli.Project) error {
-	c, err := classifier(ctx, a, p)
+func processInbox(ctx context.Context, p *cli.Project) error {
+	c, err := classifier(ctx, p)
 	if err != nil {
 		return err
 	}
-	contract, err := a.Contract(ctx)
+	contract, err := p.Contract(ctx)
 	if err != nil {
 		return err
 	}
-	items, err := control.InboxItems(ctx, a, false)
+	items, err := control.InboxItems(ctx, p.App, false)
 	if err != nil {
 		return err
 	}
 	items = slices.DeleteFunc(items, func(i store.InboxItem) bool { return i.Intent != "" })
 	if len(items) == 0 {
-		fmt.Fprintln(a.Stdout, "nothing new")
+		fmt.Fprintln(p.Stdout, "nothing new")
 		return nil
 	}
 	if err := p.Layout.Make(); err != nil {
@@ -194,7 +194,7 @@ func processInbox(ctx context.Context, a *cli.App, p *cli.Project) error {
 		return err
 	}
 	defer journal.Close()
-	secrets := a.Redactor(p)
+	secrets := p.Redactor()
 	var call store.Call // the last one; no model may be asked about an item
 	keep := func(_ context.Context, c store.Call) error { call = c; return nil }
 	c.LLM = cli.LogCalls(c.LLM, cli.NewTaskID(), cli.IntentCall, secrets, keep, nil)
@@ -211,33 +211,33 @@ func processInbox(ctx context.Context, a *cli.App, p *cli.Project) error {
 		}
 		if err != nil {
 			// Items read so far are stored. The rest waits for the next call.
-			return unreadable(ctx, a, p, i.ID, err)
+			return unreadable(ctx, p, i.ID, err)
 		}
 		reply := intent.Reply(class, contract)
-		err = withInbox(ctx, a, func(box *store.Inbox) error {
+		err = withInbox(ctx, p.App, func(box *store.Inbox) error {
 			_, err := box.Read(ctx, i.ID, string(class.Intent), class.Confidence, reply)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Stdout, "%s %d: %s (%d %%): %s\n", i.Kind, i.ID, class.Intent, class.Confidence, reply)
+		fmt.Fprintf(p.Stdout, "%s %d: %s (%d %%): %s\n", i.Kind, i.ID, class.Intent, class.Confidence, reply)
 	}
 	return nil
 }
 
 // unreadable explains why an item could not be classified. It shows the beginning of an invalid answer.
-func unreadable(ctx context.Context, a *cli.App, p *cli.Project, id int64, err error) error {
+func unreadable(ctx context.Context, p *cli.Project, id int64, err error) error {
 	err = fmt.Errorf("item %d: %w", id, err)
 	if answer, ok := errors.AsType[*llm.AnswerError](err); ok {
-		raw := ui.Cut(ui.Sanitize(a.Redactor(p).String(answer.Raw)), 300, "…")
+		raw := ui.Cut(ui.Sanitize(p.Redactor().String(answer.Raw)), 300, "…")
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
 			"the item stays new; a larger model may follow the format; to show the item: runplan inbox show %d", id)
 	}
 	return cli.ModelTrouble(ctx, err)
 }
 
-func classifier(ctx context.Context, a *cli.App, p *cli.Project) (intent.Classifier, error) {
+func classifier(ctx context.Context, p *cli.Project) (intent.Classifier, error) {
 	none := intent.Classifier{}
 	model, err := p.Model(ctx, llm.Review)
 	if err != nil {
@@ -247,10 +247,10 @@ func classifier(ctx context.Context, a *cli.App, p *cli.Project) (intent.Classif
 	if err != nil {
 		return none, err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return none, err
 	}
-	return intent.Classifier{LLM: llm.New(a.ModelOptions(p, nil)), Model: model, Identity: trust.IdentityText(docs)}, nil
+	return intent.Classifier{LLM: llm.New(p.ModelOptions(nil)), Model: model, Identity: trust.IdentityText(docs)}, nil
 }
 
 // pointToApprovals mentions open approvals of runs of this repository, which are not messages.
@@ -263,7 +263,7 @@ func pointToApprovals(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return nil
 	}
-	list, err := control.Waiting(ctx, a, p)
+	list, err := control.Waiting(ctx, p)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -294,7 +294,7 @@ stays critical; a question becomes medium, a note low; --severity overrides this
 				Severity: feedback.Severity(cmp.Or(severity, string(feedback.SeverityOf(i.Kind)))),
 				Source:   fmt.Sprintf("item %d of the inbox", id),
 			}
-			if err := enqueue(ctx, a, p, w); err != nil {
+			if err := enqueue(ctx, p, w); err != nil {
 				return err
 			}
 			_, err = box.Finish(ctx, id, time.Now(), "feedback "+w.ID)

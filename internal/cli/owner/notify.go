@@ -41,7 +41,7 @@ docs/notifications.md describes the messages, with examples.`,
 				return cli.Usage(errors.New("no notification hook is configured"),
 					"set notify.command or notify.webhook in .runplan/config.toml or in your own file; see docs/notifications.md")
 			}
-			if err := a.TrustConfig(p); err != nil {
+			if err := p.TrustConfig(); err != nil {
 				return err
 			}
 			_, reaper, err := cli.StartOwnReaper()
@@ -49,7 +49,7 @@ docs/notifications.md describes the messages, with examples.`,
 				return err
 			}
 			defer reaper.Close()
-			hook := a.Hook(p, reaper, func(string) {})
+			hook := p.Hook(reaper, func(string) {})
 			if err := hook.Send(notify.Message{Event: notify.Test, At: time.Now().UTC(),
 				Repository: filepath.Base(p.Repo.Root)}); err != nil {
 				return cli.Fail(cli.ExitFailed,

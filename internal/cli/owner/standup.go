@@ -39,7 +39,7 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.` + 
 				return err
 			}
 			now := time.Now()
-			s, err := standup(ctx, a, p, now.Add(-since), now)
+			s, err := standup(ctx, p, now.Add(-since), now)
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.` + 
 	return cmd
 }
 
-func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time) (trust.Standup, error) {
+func standup(ctx context.Context, p *cli.Project, from, to time.Time) (trust.Standup, error) {
 	s := trust.Standup{Repository: filepath.Base(p.Repo.Root), From: from, To: to, Done: []string{}, UnderWay: []string{},
 		Stuck: []string{}, Inbox: []string{}}
 	sums, err := p.Summaries(ctx, runner.Filter{})
@@ -82,7 +82,7 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 	if len(lines) > 0 {
 		s.Spent = ledger.Add(lines).String()
 	}
-	waiting, err := control.Waiting(ctx, a, p)
+	waiting, err := control.Waiting(ctx, p)
 	if err != nil {
 		return s, err
 	}
@@ -93,7 +93,7 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 					w.ID))
 		}
 	}
-	items, err := control.InboxItems(ctx, a, false)
+	items, err := control.InboxItems(ctx, p.App, false)
 	if err != nil {
 		return s, err
 	}
@@ -101,7 +101,7 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 		s.Inbox = append(s.Inbox,
 			fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
 	}
-	k, err := a.Keeper()
+	k, err := p.Keeper()
 	if err != nil {
 		return s, err
 	}

@@ -42,7 +42,7 @@ If runs of the plan proved tasks, it says how many, and which were proven with a
 			}
 			// Compile the conditions too, so that a wrong name is reported before a run costs anything.
 			_, derr := routing.Decide(plan, routing.Options{Env: a.Env()})
-			a.HideTitles(nil, plan)
+			cli.HideTitles(a.Redactor(), plan)
 			r := planparse.Check(plan)
 			if derr == nil {
 				r.Advice = append(r.Advice, routing.Assess(plan)...)
@@ -221,7 +221,7 @@ func provedOf(ctx context.Context, a *cli.App, path string) *proved {
 	r, err := tracedPlan(ctx, a, path)
 	if err != nil {
 		fmt.Fprintf(a.Stderr, "runplan: cannot read what runs proved of %s: %s\n", path,
-			ui.Sanitize(a.Redactor(nil).String(err.Error())))
+			ui.Sanitize(a.Redactor().String(err.Error())))
 	}
 	if r == nil {
 		return nil
@@ -256,7 +256,7 @@ func tracedPlan(ctx context.Context, a *cli.App, path string) (*trace.Report, er
 	if i < 0 {
 		return nil, nil
 	}
-	return watch.TracedRun(ctx, p, a, j, runs, runs[i].ID, true)
+	return watch.TracedRun(ctx, p, j, runs, runs[i].ID, true)
 }
 
 func printProved(w io.Writer, p *proved) {

@@ -98,9 +98,9 @@ func showContext(ctx context.Context, a *cli.App, path, batch, from string) erro
 		Run: h.sum.Run, Progress: p.Layout.Progress(),
 		Failures: failures.Open(p.Layout.FailurePatterns(), a.Warn),
 	}
-	s.Where = models.Where(a, p)
+	s.Where = models.Where(p)
 	s.Limits, s.Protected = prepare.ContextLimits(p.Config.Context), p.Config.Gates.Protected
-	if err := lookAtTree(ctx, a, p, base, &s.Input); err != nil {
+	if err := lookAtTree(ctx, p, base, &s.Input); err != nil {
 		return err
 	}
 	in, err := briefing.Gather(ctx, s)
@@ -259,7 +259,7 @@ func baseOf(ctx context.Context, p *cli.Project, h past, given string) (string, 
 
 // lookAtTree finds the gates and the code style at a commit. If the checkout differs from that commit, it reads the
 // commit from a temporary folder, so that uncommitted changes have no effect.
-func lookAtTree(ctx context.Context, a *cli.App, p *cli.Project, base string, in *briefing.Input) error {
+func lookAtTree(ctx context.Context, p *cli.Project, base string, in *briefing.Input) error {
 	dir, done, err := treeAt(ctx, p, base)
 	if err != nil {
 		return err
@@ -269,15 +269,15 @@ func lookAtTree(ctx context.Context, a *cli.App, p *cli.Project, base string, in
 	if err != nil {
 		return err
 	}
-	settings, closeGates := judge.SuiteOf(a, p, self, false, rulebook.OpenRuleBooks(ctx, a, p))
+	settings, closeGates := judge.SuiteOf(p, self, false, rulebook.OpenRuleBooks(ctx, p))
 	defer closeGates()
 	in.Gates = lists.Map(suite.All(dir, settings), gates.Gate.Info)
-	style, note, err := prepare.StyleOf(ctx, a, dir)
+	style, note, err := prepare.StyleOf(ctx, p.App, dir)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if note != "" {
-		fmt.Fprintf(a.Stderr, "skipped: %s\n", ui.Sanitize(note))
+		fmt.Fprintf(p.Stderr, "skipped: %s\n", ui.Sanitize(note))
 	}
 	in.Style = style
 	return nil

@@ -29,7 +29,7 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.HideTitles(nil, plan)
+			cli.HideTitles(a.Redactor(), plan)
 			if out := a.Hiding(); coverage && a.JSON {
 				err = cli.AsJSON(out, plan.Cover(src))
 			} else if coverage {

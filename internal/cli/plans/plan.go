@@ -59,7 +59,7 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 				}
 				task = text
 			}
-			return planTask(ctx, a, p, task, o)
+			return planTask(ctx, p, task, o)
 		}),
 	}
 	models.AddStages(cmd, &o.stages)
@@ -89,7 +89,7 @@ type madePlan struct {
 	LatencyMS int64      `json:"latency_ms"`
 }
 
-func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o planOptions) error {
+func planTask(ctx context.Context, p *cli.Project, task string, o planOptions) error {
 	if task == "" {
 		return cli.Usage(errors.New("the task is empty"), `say what to do: runplan plan "…"`)
 	}
@@ -108,10 +108,10 @@ func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o pl
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	tools, err := models.OpenSolving(ctx, a, p, s, nil)
+	tools, err := models.OpenSolving(ctx, p, s, nil)
 	if err != nil {
 		return err
 	}
@@ -123,16 +123,16 @@ func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o pl
 		return err
 	}
 	id := cli.NewTaskID()
-	made, err := askForPlan(ctx, a, tools, s, id, task)
+	made, err := askForPlan(ctx, p.App, tools, s, id, task)
 	if err != nil {
-		return models.Unmatched(a, id, planTrouble(ctx, id, err))
+		return models.Unmatched(p.App, id, planTrouble(ctx, id, err))
 	}
 	if path != "" {
 		if err := writePlan(path, made.Markdown, o.force); err != nil {
 			return err
 		}
 	}
-	return showMade(a, path, id, made)
+	return showMade(p.App, path, id, made)
 }
 
 // askForPlan has the plan made and always closes the session.

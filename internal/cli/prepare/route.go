@@ -159,7 +159,7 @@ func (x *Prepared) likelyAgent(r routeFlags, asked string) (chosenAgent, string,
 	if err != nil {
 		return chosenAgent{}, "", nil // the routing decision reports it with more detail
 	}
-	return chooseAgent(x.App, x.Project, x.File, Due(x.Plan, d), asked)
+	return chooseAgent(x.Project, x.File, Due(x.Plan, d), asked)
 }
 
 var PlaceOf = lazyre.New(`^line (\d+): (?s)(.*)$`)

@@ -90,7 +90,7 @@ func CriticModel(ctx context.Context, p *cli.Project, o llm.Options) (llm.Model,
 
 // noted wraps c so that each call is logged. An error of the log is only a note.
 func (x *Execution) noted(c llm.Completer, view *view) llm.Completer {
-	return cli.LogCalls(c, x.Run, CritiqueCall, x.App.Redactor(x.Project), x.journal.AddCall, func(model, why string) {
+	return cli.LogCalls(c, x.Run, CritiqueCall, x.Project.Redactor(), x.journal.AddCall, func(model, why string) {
 		view.Note("a call of " + model + " is not in the log: " + why)
 	})
 }
@@ -159,8 +159,8 @@ func (x *Execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 	}
 	late := &judge.LateReaper{Self: self, Reaper: reaper}
 	late.Once.Do(func() {}) // already started
-	look := &judge.Inspection{App: x.App, Project: p, Self: self, Reaper: late, Task: x.Run}
-	look.Subject.Redact = x.App.Redactor(p).String
+	look := &judge.Inspection{Project: p, Self: self, Reaper: late, Task: x.Run}
+	look.Subject.Redact = p.Redactor().String
 	out.Reviewers = look.Reviewers(ctx)
 	if x.Info.Review != local.ReviewAll || !x.Info.Fidelity {
 		return out, nil

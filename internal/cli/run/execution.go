@@ -82,7 +82,7 @@ func (x *Execution) start(ctx context.Context) error {
 		if x.Options.JSON { // standard output carries the event stream, so the view shows no notes
 			note = func(text string) { fmt.Fprintln(x.App.Stderr, text) }
 		}
-		stop, err := watch.ServeBeside(ctx, x.App, x.Project, note)
+		stop, err := watch.ServeBeside(ctx, x.Project, note)
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (x *Execution) config(settings gates.Settings, raw *store.Journal, agent ag
 		},
 		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
 		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
-		Context: prepare.ContextLimits(c.Context), ContextFile: c.Context.File, Where: models.Where(x.App, x.Project),
+		Context: prepare.ContextLimits(c.Context), ContextFile: c.Context.File, Where: models.Where(x.Project),
 		Style: func(ctx context.Context, dir string) string {
 			text, note, err := prepare.StyleOf(ctx, x.App, dir)
 			if err != nil {

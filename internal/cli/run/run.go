@@ -90,7 +90,7 @@ func (x *Execution) openNotifier(reaper *proc.Reaper, v *view) *notify.Notifier 
 		v.Note(text)
 	}
 	return notify.New(notify.Options{
-		Hook: x.App.Hook(x.Project, reaper, note), Events: x.Project.Config.Notify.Events, Info: x.Info,
+		Hook: x.Project.Hook(reaper, note), Events: x.Project.Config.Notify.Events, Info: x.Info,
 		Repository: filepath.Base(x.Project.Repo.Root),
 	})
 }

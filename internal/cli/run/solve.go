@@ -56,7 +56,7 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 			if o.Solver.Budget, err = budget.Budget(p.Config, llm.Coding); err != nil {
 				return err
 			}
-			return solve(ctx, a, p, strings.TrimSpace(strings.Join(args, "")), plan, o)
+			return solve(ctx, p, strings.TrimSpace(strings.Join(args, "")), plan, o)
 		}),
 	}
 	o.Common(cmd)
@@ -74,7 +74,7 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 	return cmd
 }
 
-func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o prepare.RunOptions) error {
+func solve(ctx context.Context, p *cli.Project, task, plan string, o prepare.RunOptions) error {
 	if task == "" && plan == "" {
 		return cli.Usage(errors.New("solve needs a task, or a plan"),
 			`say what to do: runplan solve "…", or: runplan solve --plan FILE`)
@@ -85,7 +85,7 @@ func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o
 	}
 	if plan != "" {
 		o.Solver.Task = task
-		return RunPlan(ctx, a, prepare.Request{Plan: plan, Options: o})
+		return RunPlan(ctx, p.App, prepare.Request{Plan: plan, Options: o})
 	}
 	first, _, _ := strings.Cut(task, "\n")
 	parsed, text, err := draft.OfTask(ui.Cut(redact.Clean(first), 80, "…"), task)
@@ -94,20 +94,20 @@ func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o
 	}
 	// Check this before writing anything, so that an unsolvable task leaves no files.
 	p.Solver = o.Solver
-	if _, err := prepare.SolverAgent(ctx, a, p, ""); err != nil {
+	if _, err := prepare.SolverAgent(ctx, p, ""); err != nil {
 		return err
 	}
-	if err := models.Matches(ctx, a, p, task); err != nil {
+	if err := models.Matches(ctx, p, task); err != nil {
 		return err
 	}
-	path, isNew, err := keepTask(p, a.Redactor(p), task, text)
+	path, isNew, err := keepTask(p, p.Redactor(), task, text)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if o.DryRun && isNew {
 		defer os.Remove(path)
 	}
-	return RunPlan(ctx, a, prepare.Request{Plan: path, Parsed: parsed, Text: text, Options: o})
+	return RunPlan(ctx, p.App, prepare.Request{Plan: path, Parsed: parsed, Text: text, Options: o})
 }
 
 // keepTask writes the plan of a task and returns its path. The same task always gets the same file, so that an

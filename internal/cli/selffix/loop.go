@@ -37,7 +37,6 @@ const (
 
 // selfFix holds the feedback loop and its parts for one process.
 type selfFix struct {
-	app     *cli.App
 	project *cli.Project
 	options selfFixOptions
 	self    string
@@ -54,7 +53,7 @@ func (l *selfFix) Close() {
 	l.store.Close()
 }
 
-func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions) (*selfFix, error) {
+func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, error) {
 	self, err := cli.Self()
 	if err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	p.Repo.AllowPrograms() // the loop commits, fetches and pushes
-	l := &selfFix{app: a, project: p, options: o, self: self}
+	l := &selfFix{project: p, options: o, self: self}
 	if l.prompts, err = feedback.LoadPrompts(p.Prompts()); err != nil {
 		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
@@ -76,7 +75,7 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 	if err != nil {
 		return nil, err
 	}
-	keeper, err := a.Keeper()
+	keeper, err := p.Keeper()
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +86,7 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 		l.reaper.Close()
 		return nil, err
 	}
-	hide := a.Redactor(p)
+	hide := p.Redactor()
 	c := p.Config
 	l.owner = feedback.Owner{Keeper: keeper, Prompts: own, Acks: acks, Repo: p.Repo.Root, Plans: p.Layout.SelfFix(),
 		Now: time.Now}
@@ -111,13 +110,13 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 			Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, prs) }},
 		Differ: feedback.Trees{
 			Repo: p.Repo, Tree: l.scratch,
-			Subject: gates.Subject{Env: a.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String,
+			Subject: gates.Subject{Env: p.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String,
 				Reaper: l.reaper},
 		},
-		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.Layout.FailurePatterns(), a.Warn), Now: time.Now},
+		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.Layout.FailurePatterns(), p.Warn), Now: time.Now},
 		Alarm:  l.alarm, Critique: l.critique,
 		Say: func(i feedback.Item, text string) {
-			fmt.Fprintf(a.Stderr, "%s: %s: %s\n", i.ID, i.Status, ui.Cut(ui.Sanitize(text), 800, "…"))
+			fmt.Fprintf(p.Stderr, "%s: %s: %s\n", i.ID, i.Status, ui.Cut(ui.Sanitize(text), 800, "…"))
 		},
 	}
 	l.driver = feedback.New(l.parts)
@@ -154,7 +153,7 @@ func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feed
 	if err != nil {
 		return feedback.Asker{}, err
 	}
-	c := l.app.Logged(p, llm.New(l.app.ModelOptions(p, l.reaper)), cli.NewTaskID(), kind)
+	c := p.Logged(llm.New(p.ModelOptions(l.reaper)), cli.NewTaskID(), kind)
 	asked := llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 		res, err := c.Complete(ctx, r)
 		if err != nil {
@@ -169,9 +168,9 @@ func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feed
 func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), error) {
 	p, c := l.project, l.project.Config.Workspace
 	b := &local.Baseline{
-		Home: l.app.CacheDir(), Environ: l.app.Environ,
-		Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit}, Note: l.app.Warn,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ,
+		Home: l.project.CacheDir(), Environ: l.project.Environ,
+		Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit}, Note: l.project.Warn,
+		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.project.Environ,
 			Reaper: l.reaper},
 	}
 	dir, _, done, err := b.Lend(ctx, "")
@@ -183,7 +182,7 @@ func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), e
 func (l *selfFix) alarm(ctx context.Context, i feedback.Item, c feedback.Checked) error {
 	box, err := store.OpenInbox(ctx, trust.InboxFile(l.owner.Keeper.Dir))
 	if err != nil {
-		l.app.Warn("the alarm is not in the inbox: " + err.Error())
+		l.project.Warn("the alarm is not in the inbox: " + err.Error())
 		return nil
 	}
 	defer box.Close()
@@ -199,18 +198,18 @@ func (l *selfFix) alarm(ctx context.Context, i feedback.Item, c feedback.Checked
 			trust.Said{Kind: trust.Critical, Body: head, Channel: "self-fix", Repo: l.owner.Repo, At: time.Now()})
 	}
 	if err != nil {
-		l.app.Warn("the alarm is not in the inbox: " + err.Error())
+		l.project.Warn("the alarm is not in the inbox: " + err.Error())
 	}
 	return nil
 }
 
 // FixOutlets reports where fixes send data: what git fetches and pushes, and what gh receives. Without feedback it
 // returns nothing.
-func FixOutlets(ctx context.Context, a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
+func FixOutlets(ctx context.Context, p *cli.Project) ([]cli.Outlet, error) {
 	if _, err := os.Stat(p.Layout.Feedback()); err != nil {
 		return nil, nil // there is no feedback to fix
 	}
-	list, err := a.RemoteOutlet(ctx, p)
+	list, err := p.RemoteOutlet(ctx)
 	for i := range list {
 		list[i].Data, list[i].When = "branches of fixes; through gh the text of their change requests, with the words of "+
 			"the feedback", "runplan self-fix process"
@@ -304,7 +303,7 @@ func (l *selfFix) changed(i feedback.Item, err error) error {
 	if err != nil {
 		return control.FeedbackTrouble(err, cli.ExitFailed)
 	}
-	fmt.Fprintf(l.app.Stdout, "%s: %s\n", i.ID, i.Status)
+	fmt.Fprintf(l.project.Stdout, "%s: %s\n", i.ID, i.Status)
 	return nil
 }
 
@@ -330,7 +329,7 @@ func withLoop(ctx context.Context, a *cli.App, what string, do func(*selfFix) er
 	if _, err := os.Stat(p.Layout.Feedback()); errors.Is(err, fs.ErrNotExist) {
 		return cli.Usage(store.ErrNoFeedback, "runplan feedback TEXT adds one")
 	}
-	l, err := openLoop(ctx, a, p, selfFixOptions{})
+	l, err := openLoop(ctx, p, selfFixOptions{})
 	if err != nil {
 		return err
 	}

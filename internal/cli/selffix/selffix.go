@@ -56,7 +56,7 @@ It acts by itself, so it needs trust tier 2. It needs [models], the identity doc
 			if id != "" && all {
 				return cli.Usage(errors.New("--all and an ID exclude each other"), "use one of them")
 			}
-			return processFeedback(ctx, a, p, id, selfFixOptions{agent: agent, all: all})
+			return processFeedback(ctx, p, id, selfFixOptions{agent: agent, all: all})
 		}),
 	}
 	f := cmd.Flags()
@@ -72,14 +72,14 @@ type selfFixOptions struct {
 	all   bool
 }
 
-func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string, o selfFixOptions) error {
-	if err := mayFix(ctx, a, p); err != nil {
+func processFeedback(ctx context.Context, p *cli.Project, id string, o selfFixOptions) error {
+	if err := mayFix(ctx, p); err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	l, err := openLoop(ctx, a, p, o)
+	l, err := openLoop(ctx, p, o)
 	if err != nil {
 		return err
 	}
@@ -90,14 +90,14 @@ func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string,
 		for _, passed := range out.PassedOver {
 			if text := passed.Error(); !told[text] {
 				told[text] = true
-				l.app.Warn("skipped: " + text)
+				l.project.Warn("skipped: " + text)
 			}
 		}
 		if o.all && err == nil && out.Moved {
 			continue
 		}
-		if a.JSON && out.Item.ID != "" {
-			if werr := cli.AsJSON(a.Stdout, control.ShownFeedback(out.Item)); werr != nil {
+		if p.JSON && out.Item.ID != "" {
+			if werr := cli.AsJSON(p.Stdout, control.ShownFeedback(out.Item)); werr != nil {
 				return werr
 			}
 		}
@@ -108,7 +108,7 @@ func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string,
 			}
 			return control.FeedbackTrouble(err, cli.ExitFailed)
 		}
-		return toldOutcome(a, out)
+		return toldOutcome(p.App, out)
 	}
 }
 
@@ -134,11 +134,11 @@ func toldOutcome(a *cli.App, out feedback.Outcome) error {
 }
 
 // mayFix checks that the owner allows runplan to create branches and drafts without asking.
-func mayFix(ctx context.Context, a *cli.App, p *cli.Project) error {
-	if err := a.NotAnAgent("self-fix"); err != nil {
+func mayFix(ctx context.Context, p *cli.Project) error {
+	if err := p.NotAnAgent("self-fix"); err != nil {
 		return err
 	}
-	c, err := a.Contract(ctx)
+	c, err := p.Contract(ctx)
 	if err != nil {
 		return err
 	}
@@ -248,11 +248,11 @@ func selfFixTool(ctx context.Context, a *cli.App, name string) error {
 		return err
 	}
 	if t.Acts {
-		if err := mayFix(ctx, a, p); err != nil {
+		if err := mayFix(ctx, p); err != nil {
 			return err
 		}
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
 	in, err := io.ReadAll(io.LimitReader(a.Stdin, mostInput+1))
@@ -263,7 +263,7 @@ func selfFixTool(ctx context.Context, a *cli.App, name string) error {
 		return cli.Usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"),
 			"docs/feedback.md shows the input of each tool")
 	}
-	l, err := openLoop(ctx, a, p, selfFixOptions{})
+	l, err := openLoop(ctx, p, selfFixOptions{})
 	if err != nil {
 		return err
 	}

@@ -206,7 +206,7 @@ func (d *demonstration) play(ctx context.Context, o demoOptions) error {
 		if err := p.Layout.Make(); err != nil {
 			return err
 		}
-		end, err := watch.ServeBeside(ctx, &d.app, p, func(s string) { d.say(d.style.Bold(s)) })
+		end, err := watch.ServeBeside(ctx, p, func(s string) { d.say(d.style.Bold(s)) })
 		if err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func (d *demonstration) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	waiting, err := control.Waiting(ctx, &d.app, p)
+	waiting, err := control.Waiting(ctx, p)
 	if err != nil || len(waiting) != 1 {
 		return cli.Fail(cli.ExitFailed, errors.Join(fmt.Errorf("%d approvals wait, expected 1", len(waiting)), err),
 			"look at %s",

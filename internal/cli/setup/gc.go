@@ -64,7 +64,7 @@ they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCann
 					}
 				}
 			}
-			shared, err := gcShared(ctx, a, p, list)
+			shared, err := gcShared(ctx, p, list)
 			if err != nil {
 				return err
 			}
@@ -78,13 +78,13 @@ they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCann
 }
 
 // gcShared lists what runs left in the repository that all machines share. Unless list is set, it removes them.
-func gcShared(ctx context.Context, a *cli.App, p *cli.Project, list bool) ([]local.Leftover, error) {
-	e, err := a.RemoteHost()
+func gcShared(ctx context.Context, p *cli.Project, list bool) ([]local.Leftover, error) {
+	e, err := p.RemoteHost()
 	if err != nil || e == nil {
 		return nil, err
 	}
 	p.Repo.AllowPrograms() // the shared leftovers are fetched and deleted on the remote
-	d, err := e.Open(ctx, cli.Session{Getenv: a.Getenv, Config: run.QuietConfig(a, p)})
+	d, err := e.Open(ctx, cli.Session{Getenv: p.Getenv, Config: run.QuietConfig(p)})
 	if err != nil {
 		return nil, err
 	}

@@ -49,11 +49,11 @@ of each one term by term, and the winner. Both take --json.` + cli.ExitStatus(cl
 			}
 			switch {
 			case o.decisions:
-				return logDecisions(ctx, a, p, name)
+				return logDecisions(ctx, p, name)
 			case o.sampling:
-				return logSampling(ctx, a, p, name)
+				return logSampling(ctx, p, name)
 			}
-			return log(ctx, a, p, name, o.follow)
+			return log(ctx, p, name, o.follow)
 		}),
 	}
 	f := cmd.Flags()
@@ -71,7 +71,7 @@ const (
 	aliveEvery  = 2 * time.Second
 )
 
-func log(ctx context.Context, a *cli.App, p *cli.Project, name string, follow bool) error {
+func log(ctx context.Context, p *cli.Project, name string, follow bool) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	j, err := p.OpenJournal(ctx)
@@ -83,9 +83,9 @@ func log(ctx context.Context, a *cli.App, p *cli.Project, name string, follow bo
 	if err != nil {
 		return err
 	}
-	a.TellForged(ctx, p, run)
-	out := a.StdoutFile()
-	style := ui.StyleFor(a.Getenv, out)
+	p.TellForged(ctx, run)
+	out := p.StdoutFile()
+	style := ui.StyleFor(p.Getenv, out)
 	printer := report.Printer{Zone: time.Local}
 	looked := time.Now()
 	for next := 0; ; {
@@ -95,14 +95,14 @@ func log(ctx context.Context, a *cli.App, p *cli.Project, name string, follow bo
 				return err
 			}
 			next, ended, looked = ev.Seq+1, ev.Kind == runner.RunFinished || ev.Kind.Afterwards(), time.Now()
-			if a.JSON {
-				if err := PrintJSONLine(a, ev); err != nil {
+			if p.JSON {
+				if err := PrintJSONLine(p.App, ev); err != nil {
 					return err
 				}
 				continue
 			}
 			for _, l := range printer.Lines(ev) {
-				if _, err := fmt.Fprintf(a.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")),
+				if _, err := fmt.Fprintf(p.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")),
 					style.Line(l.Tone, l.Text)); err != nil {
 					return err
 				}
@@ -118,7 +118,7 @@ func log(ctx context.Context, a *cli.App, p *cli.Project, name string, follow bo
 				return err
 			}
 			if gone != "" {
-				fmt.Fprintf(a.Stderr, "run %s: %s\n", run[:8], gone)
+				fmt.Fprintf(p.Stderr, "run %s: %s\n", run[:8], gone)
 				return nil
 			}
 		}
@@ -171,7 +171,7 @@ func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) 
 	return findRun(ctx, j, name)
 }
 
-func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
+func logDecisions(ctx context.Context, p *cli.Project, name string) error {
 	run, err := runNamed(ctx, p, name)
 	if err != nil {
 		return err
@@ -195,24 +195,24 @@ func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string) 
 		}
 		found = true
 		switch {
-		case a.JSON:
-			if err := PrintJSONLine(a, l); err != nil {
+		case p.JSON:
+			if err := PrintJSONLine(p.App, l); err != nil {
 				return err
 			}
 		case l.Kind == "":
-			fmt.Fprintln(a.Stdout, l.Text)
+			fmt.Fprintln(p.Stdout, l.Text)
 		default:
-			fmt.Fprintf(a.Stdout, "[%s] %s: %s\n", l.Clock, l.Kind, l.Text)
+			fmt.Fprintf(p.Stdout, "[%s] %s: %s\n", l.Clock, l.Kind, l.Text)
 		}
 	}
-	if !found && !a.JSON {
-		fmt.Fprintf(a.Stdout, "%s has no entry for run %s\n", p.Layout.Rel(path), run)
+	if !found && !p.JSON {
+		fmt.Fprintf(p.Stdout, "%s has no entry for run %s\n", p.Layout.Rel(path), run)
 	}
 	return nil
 }
 
 // logSampling prints the tournaments of a run, or their events.
-func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
+func logSampling(ctx context.Context, p *cli.Project, name string) error {
 	run, err := runNamed(ctx, p, name)
 	if err != nil {
 		return err
@@ -221,10 +221,10 @@ func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string) e
 	if err != nil {
 		return err
 	}
-	if a.JSON {
+	if p.JSON {
 		for _, e := range events {
 			if e.Kind == runner.Sampled || e.Kind == runner.Judged {
-				if err := PrintJSONLine(a, e); err != nil {
+				if err := PrintJSONLine(p.App, e); err != nil {
 					return err
 				}
 			}
@@ -233,13 +233,13 @@ func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string) e
 	}
 	lines := report.SamplingLog(events)
 	if len(lines) == 0 {
-		fmt.Fprintf(a.Stdout, "no candidates competed in run %s\n", run)
+		fmt.Fprintf(p.Stdout, "no candidates competed in run %s\n", run)
 		return nil
 	}
-	out := a.StdoutFile()
-	style := ui.StyleFor(a.Getenv, out)
+	out := p.StdoutFile()
+	style := ui.StyleFor(p.Getenv, out)
 	for _, l := range lines {
-		fmt.Fprintln(a.Stdout, style.Line(l.Tone, l.Text))
+		fmt.Fprintln(p.Stdout, style.Line(l.Tone, l.Text))
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ never counted as 0: it is shown next to the sum. The command only reads the jour
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			name := strings.Join(args, "")
-			s, err := spentOf(ctx, a, p, name, all)
+			s, err := spentOf(ctx, p, name, all)
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ never counted as 0: it is shown next to the sum. The command only reads the jour
 }
 
 // spentOf reads the ledger of the selected runs: all, the named one, or the newest.
-func spentOf(ctx context.Context, a *cli.App, p *cli.Project, name string, all bool) (spent, error) {
+func spentOf(ctx context.Context, p *cli.Project, name string, all bool) (spent, error) {
 	s := spent{Runs: []spentRun{}, Lines: []ledger.Line{}, Calls: []spentCalls{}}
 	j, err := p.OpenJournal(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func spentOf(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 		}
 	}
 	if name == "" {
-		if s.Calls, err = callsBeside(ctx, a, p, j); err != nil {
+		if s.Calls, err = callsBeside(ctx, p, j); err != nil {
 			return s, err
 		}
 	}
@@ -194,15 +194,15 @@ type spentCalls struct {
 	Source    agents.Source `json:"source"`
 }
 
-func callsBeside(ctx context.Context, a *cli.App, p *cli.Project, j *store.Journal) ([]spentCalls, error) {
+func callsBeside(ctx context.Context, p *cli.Project, j *store.Journal) ([]spentCalls, error) {
 	out := []spentCalls{}
 	sums, err := j.CallsBeside(ctx)
 	if err != nil || len(sums) == 0 {
 		return out, err
 	}
-	prices, err := price.Load(a.PriceFile())
+	prices, err := price.Load(p.PriceFile())
 	if err != nil {
-		a.Warn("no prices: " + err.Error())
+		p.Warn("no prices: " + err.Error())
 	}
 	here := localModels(ctx, p)
 	for _, s := range sums {
