@@ -35,7 +35,7 @@ type corpusOptions struct {
 // NewCorpusCommand returns the command training corpus.
 func NewCorpusCommand(a *cli.App) *cobra.Command {
 	var o corpusOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "corpus",
 		Short: "Review live units, as training examples of good code",
 		Long: `Have a cold reviewer compare each qualifying live unit with its blueprint, and then each of its files. A
@@ -46,55 +46,46 @@ not changed since are not reviewed again, so an interrupted review continues.
   runplan training corpus build       make the pairs, train.jsonl and validation.jsonl
   runplan training corpus status      whether there are enough pairs, for the journal
 
-All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+All of it is in knowledge/curricula/code-architect.`,
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return collectCorpus(ctx, p, o)
 		}),
-	}
-	f := cmd.Flags()
-	a.RepoFlag(f)
-	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
+	})
+	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
 	cmd.AddCommand(newCorpusBuildCommand(a), newCorpusStatusCommand(a))
 	return cmd
 }
 
 func newCorpusBuildCommand(a *cli.App) *cobra.Command {
 	var o corpusOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "build",
 		Short: "Make training pairs from all reviews",
 		Long: `Make a pair of each review of a candidate (forward) and of a live unit or file (retroactive) whose code
 still exists, and write them, train.jsonl and validation.jsonl into knowledge/curricula/code-architect. All pairs of a
 unit are on one side of the split. Reviews whose code has changed, or that have no result yet, are counted and omitted.
 
-The same reviews, code and seed give identical files.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+The same reviews, code and seed give identical files.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error { return buildCorpus(ctx, p, o) }),
-	}
-	f := cmd.Flags()
-	a.RepoFlag(f)
-	f.Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
+	})
+	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units")
 	return cmd
 }
 
 func newCorpusStatusCommand(a *cli.App) *cobra.Command {
-	cmd := a.WithJSON("a JSON object", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "status",
 		Short: "Report whether a training is due",
 		Long: `Count the forward and the retroactive pairs, and check whether the adapter was trained on them. If there
 are as many as curriculum.json requires, and the adapter is absent or stale, the journal of blueprints gets a note with
-the command, once. It never starts a training.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+the command, once. It never starts a training.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return corpusStatus(ctx, p)
 		}),
 	})
-	a.RepoFlag(cmd.Flags())
-	return cmd
 }
 
 func collectCorpus(ctx context.Context, p *cli.Project, o corpusOptions) error {

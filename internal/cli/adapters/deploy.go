@@ -31,16 +31,9 @@ type deployOptions struct {
 	toBase   bool
 }
 
-func (o *deployOptions) flags(a *cli.App, cmd *cobra.Command) {
-	f := cmd.Flags()
-	cli.SignFlags(f, &o.by)
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-}
-
 func newTrainingDeployCommand(a *cli.App) *cobra.Command {
 	var o deployOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 3 5 6 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "deploy NAME[@VERSION]",
 		Short: "Deploy a trained adapter",
 		Long: `Deploy a version of an adapter, by default the last one. Its file is checked, the Ollama server makes a
@@ -51,40 +44,34 @@ cannot run.
 The owner signs for it; without --signature it exits with 3. Three versions are kept, or as many as curriculum.json
 says. Older ones are removed with their models, unless they are active.
 
-A line of [models.overrides] overrides an adapter. --override writes the model into that line of .runplan/config.toml.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked,
-				cli.ExitInterrupted),
+A line of [models.overrides] overrides an adapter. --override writes the model into that line of .runplan/config.toml.`,
 		Example: `  runplan training adapters deploy code-architect --signature ada --reason "validated at 0.82"
   runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
 		Args: cli.ExactlyOne("the name of an adapter"),
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return deployAdapter(ctx, p, args[0], o)
 		}),
-	}
-	o.flags(a, cmd)
-	a.RepoFlag(cmd.Flags())
+	})
+	cli.SignFlags(cmd.Flags(), &o.by)
 	cmd.Flags().BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
 	return cmd
 }
 
 func newTrainingRollbackCommand(a *cli.App) *cobra.Command {
 	var o deployOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 3 5 6 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "rollback NAME",
 		Short: "Roll back the active adapter",
 		Long: `Deactivate the active version of an adapter. The previously deployed one becomes active again once it
 has answered a question. Without a previous one, or with --to-base, the stage uses the model of its role again. The owner
-signs for it.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked,
-				cli.ExitInterrupted),
+signs for it.`,
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
 		Args:    cli.ExactlyOne("the name of an adapter"),
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return rollbackAdapter(ctx, p, args[0], o)
 		}),
-	}
-	o.flags(a, cmd)
-	a.RepoFlag(cmd.Flags())
+	})
+	cli.SignFlags(cmd.Flags(), &o.by)
 	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "deactivate the adapter; use the base model")
 	return cmd
 }

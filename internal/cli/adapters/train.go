@@ -29,7 +29,7 @@ type trainOptions struct {
 // NewTrainCommand returns the command training train.
 func NewTrainCommand(a *cli.App) *cobra.Command {
 	var o trainOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 3 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "train --adapter NAME --yes",
 		Short: "Train an adapter with your own program",
 		Long: `Start the program that training.trainer names, and keep the adapter that it makes as the next version.
@@ -48,22 +48,18 @@ it, or in the folder --data. The trainer gets, as variables:
 
 It starts in the folder of the output, gets the environment of agents and training.pass_env, and is ended with all
 processes that it started if it takes longer than training.timeout or runplan is killed. Its output is stored. Nothing
-is deployed.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
+is deployed.`,
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return train(ctx, p, o)
 		}),
-	}
+	})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
 	f.StringVar(&o.data, "data", "", "folder with train.jsonl (default: that of the curriculum)")
 	f.BoolVar(&o.yes, "yes", false, "start it")
 	cli.SignFlags(f, &o.by)
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 

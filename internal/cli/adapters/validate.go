@@ -37,7 +37,7 @@ type validateOptions struct {
 // NewValidateCommand returns the command training validate.
 func NewValidateCommand(a *cli.App) *cobra.Command {
 	var o validateOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "validate --adapter NAME[@VERSION] | --unit UNIT",
 		Short: "Measure the quality of an adapter's answers",
 		Long: `Have an adapter answer the examples of validation.jsonl, which it was not trained on, and measure the answers. A version that is
@@ -52,22 +52,19 @@ If something could not be checked, the score is a range. It passes if its lower 
 end does not reach the threshold; otherwise the result is unknown, and it exits with 5. Parts that a unit does not
 declare have no weight.
 
---unit measures the present code of one unit in this repository.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+--unit measures the present code of one unit in this repository.`,
 		Example: `  runplan training validate --adapter code-architect --validator blueprint_fidelity
   runplan training validate --unit orders`,
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return validateModels(ctx, p, o)
 		}),
-	}
+	})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.adapter, "adapter", "", "adapter to measure: NAME for its last version, or NAME@VERSION")
 	f.StringVar(&o.unit, "unit", "", "measure an existing unit instead")
 	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
 	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 

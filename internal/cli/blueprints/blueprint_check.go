@@ -27,19 +27,18 @@ import (
 func newBlueprintInitCommand(a *cli.App) *cobra.Command {
 	var sources []string
 	var print bool
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "init UNIT --source GLOB",
 		Short: "Draft a candidate from existing code",
 		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls,
 failure modes from caught errors. What the code cannot show becomes an open question. The draft is a candidate; it
-replaces no existing blueprint.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+replaces no existing blueprint.`,
 		Example: `  runplan blueprint init orders --source 'services/orders/**/*.py'`,
 		Args:    cli.ExactlyOne("the name of a unit"),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return blueprintInit(ctx, p, args[0], sources, print)
 		}),
-	}
+	})
 	cmd.Flags().StringArrayVar(&sources, "source", nil,
 		"files of the unit: a path or glob below the repository root (repeatable)")
 	cmd.Flags().BoolVar(&print, "print", false, "print the draft and write nothing")
@@ -114,7 +113,7 @@ func sourceFiles(ctx context.Context, p *cli.Project, globs []string) ([]string,
 
 func newBlueprintCheckCommand(a *cli.App) *cobra.Command {
 	var live bool
-	cmd := a.WithJSON("a JSON array", &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "check UNIT...",
 		Short: "Compare the source of units with their blueprints, without a model",
 		Long: `Check what a program can check: exact endpoints, all interfaces, enumerations, constants and models,
@@ -122,7 +121,7 @@ dependencies only through declared clients and never by raw HTTP, no imports of 
 handled with its documented status, public functions typed and documented. It calls no model.
 
 It checks the candidate, or with --live the live blueprint. As the gate "blueprint" it checks live blueprints whose
-source files changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+source files changed.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return blueprintCheck(ctx, p, args, live)
@@ -204,14 +203,14 @@ func showChecked(a *cli.App, all []blueprint.Checked) {
 func newBlueprintGenerateCommand(a *cli.App) *cobra.Command {
 	var fix bool
 	var session, out string
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "generate UNIT",
 		Short: "Print the context for writing the code of a candidate",
 		Long: `Print the context for writing the code of a candidate: its blueprint, all live blueprints, the source of the three units that
 were promoted last, the shared libraries, and the rubric. --fix adds the corrections from the last review.
 
 The journal records each context: the session that got it (--session) cannot review the unit. A trained adapter's
-session is adapter, so that runplan training graduation recognizes its generations.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+session is adapter, so that runplan training graduation recognizes its generations.`,
 		Args: cli.ExactlyOne("the name of a unit"),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			d, err := BlueprintDeps(ctx, p)
@@ -236,10 +235,9 @@ session is adapter, so that runplan training graduation recognizes its generatio
 			}
 			return err
 		}),
-	}
+	})
 	cmd.Flags().BoolVar(&fix, "fix", false, "attach the list of the last review's rejections")
 	cmd.Flags().StringVar(&session, "session", "", "the session that writes the code, or adapter for the trained adapter")
 	cmd.Flags().StringVar(&out, "out", "", "file for the context (default: standard output)")
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }

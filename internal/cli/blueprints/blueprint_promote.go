@@ -27,7 +27,7 @@ import (
 
 func newBlueprintPromoteCommand(a *cli.App) *cobra.Command {
 	var by trust.Signed
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 3 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "promote UNIT",
 		Short: "Promote a candidate to a live blueprint, stage by stage",
 		Long: `Take a candidate through nine stages: 1 blueprint (it can be read), 2 check (the mechanical check), 3 validation (the gates lint,
@@ -36,17 +36,14 @@ does not reject; code of a graduated adapter needs one every fifth time), 6 jour
 promote (the candidate becomes live), 9 verify. It ends at the first stage that does not pass. A skipped stage is shown
 as skipped. Each try is recorded in knowledge/blueprints/promotions, and in the day's journal.
 
-Promotion is never automatic: without --signature it waits at stage 7, and exits with 3.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
+Promotion is never automatic: without --signature it waits at stage 7, and exits with 3.`,
 		Example: `  runplan blueprint promote orders --signature ada --reason "reviewed, smoke passed"`,
 		Args:    cli.ExactlyOne("the name of a unit"),
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return blueprintPromote(ctx, p, args[0], by)
 		}),
-	}
-	f := cmd.Flags()
-	cli.SignFlags(f, &by)
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
+	})
+	cli.SignFlags(cmd.Flags(), &by)
 	return cmd
 }
 

@@ -34,7 +34,7 @@ type blueprintReviewOptions struct {
 
 func newBlueprintReviewCommand(a *cli.App) *cobra.Command {
 	var o blueprintReviewOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 3 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "review UNIT",
 		Short: "Have a cold reviewer compare a unit with its blueprint",
 		Long: `Summarise the source files of a unit and ask a cold reviewer whether they keep the promises of the
@@ -45,7 +45,7 @@ With [models] in the settings, the model of the stage review answers. Otherwise,
 written to a file, whose path is printed: give it to a new session, save the answer, and pass it with --answer.
 
 For a rejected unit the command exits with 1 and writes the problems to a file. Notes become open questions of the
-blueprint. Critical findings wait in the queue for a person: runplan blueprint queue.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
+blueprint. Critical findings wait in the queue for a person: runplan blueprint queue.`,
 		Example: `  runplan blueprint review orders
   runplan blueprint review orders --by-hand
   runplan blueprint review orders --answer answer.json --session 4711`,
@@ -53,7 +53,7 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return blueprintReview(ctx, p, args[0], o)
 		}),
-	}
+	})
 	f := cmd.Flags()
 	f.BoolVar(&o.live, "live", false, "review the live blueprint, for the retroactive corpus")
 	f.StringVar(&o.answer, "answer", "", "file with the answer of a reviewer; - is standard input")
@@ -62,8 +62,6 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
 	f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (default), adapter or human")
 	f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
 	f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 

@@ -22,7 +22,7 @@ type maintainOptions struct {
 // NewMaintainCommand returns the command maintain.
 func NewMaintainCommand(a *cli.App) *cobra.Command {
 	var o maintainOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "a JSON array"}, &cobra.Command{
 		Use:   "maintain",
 		Short: "Do the maintenance tasks of this repository",
 		Long: `Do the maintenance of this repository, in this order: the mechanical check of all live blueprints, then a cold
@@ -30,15 +30,13 @@ review of each live unit that changed since its last one, if [models] is configu
 review become open questions of the blueprint, and critical ones wait in the queue. The journal gets a line for each
 task.
 
-It can be interrupted at any time; finished work stays and is not repeated.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+It can be interrupted at any time; finished work stays and is not repeated.`,
 		Args: cobra.NoArgs,
 		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error { return maintain(ctx, a, o) }),
-	}
+	})
 	f := cmd.Flags()
 	f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")
 	f.StringVar(&o.only, "task", "", "do one task only")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 

@@ -16,17 +16,17 @@ import (
 
 // NewCancelCommand returns the command cancel.
 func NewCancelCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "cancel [RUN]",
 		Short: "Stop an active run in another terminal",
 		Long: `Ask an active run to stop, as Ctrl-C in its terminal does: it finishes running work and starts
 nothing new. It stops with exit status 130, and runplan resume continues it. RUN may be omitted
-if only one is active.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+if only one is active.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.ByPerson("stopping a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return cancel(ctx, p, strings.Join(args, ""))
 		})),
-	}
+	})
 }
 
 func cancel(ctx context.Context, p *cli.Project, name string) error {

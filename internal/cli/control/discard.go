@@ -24,7 +24,7 @@ import (
 // NewDiscardCommand returns the command discard.
 func NewDiscardCommand(a *cli.App) *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5 6"}, &cobra.Command{
 		Use:   "discard RUN",
 		Short: "Give up an unfinished run",
 		Example: `  runplan discard 1f0c2a7b
@@ -34,12 +34,12 @@ plan starts without --new. The worktrees and branches of the run are removed, ex
 work that exists nowhere else; the command lists what it keeps and why. With --all these are removed too.
 
 The journal, the logs and the receipts of the run stay. Stop an active run first:
-runplan cancel RUN. To revert what a finished run landed: runplan undo RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
+runplan cancel RUN. To revert what a finished run landed: runplan undo RUN.`,
 		Args: exactlyOneRun,
 		RunE: a.ByPerson("discarding a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return discard(ctx, p, args[0], all)
 		})),
-	}
+	})
 	cmd.Flags().BoolVar(&all, "all", false, "also remove worktrees and branches with work that exists nowhere else")
 	return cmd
 }

@@ -18,7 +18,7 @@ import (
 
 // NewUndoCommand returns the command undo.
 func NewUndoCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5 6"}, &cobra.Command{
 		Use:     "undo RUN",
 		Short:   "Revert what a run landed, with one commit",
 		Example: "  runplan undo 1f0c2a7b",
@@ -27,12 +27,12 @@ revert would do for all commits of the run together; no history is rewritten, an
 
 Later commits do not change. If one of them changed the same lines, nothing is done and the files are
 listed. A run whose commits are not on the branch has nothing to undo: close its pull request, or give the
-run up with runplan discard RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
+run up with runplan discard RUN.`,
 		Args: exactlyOneRun,
 		RunE: a.ByPerson("undoing a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return undo(ctx, p, args[0])
 		})),
-	}
+	})
 }
 
 func undo(ctx context.Context, p *cli.Project, name string) error {

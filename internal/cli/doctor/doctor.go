@@ -36,12 +36,11 @@ type Check struct {
 // NewDoctorCommand returns the command doctor.
 func NewDoctorCommand(a *cli.App) *cobra.Command {
 	var agent, confined string
-	cmd := a.WithJSON("a JSON array", &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the requirements of a run, and show how to meet them",
 		Long: "Check git, the repository, the settings, the agents, the models and the tools of gates." +
-			doctorAgentHelp + doctorSandboxHelp +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+			doctorAgentHelp + doctorSandboxHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent != "" {

@@ -51,7 +51,7 @@ type GateOptions struct {
 // NewGateCommand returns the command gate.
 func NewGateCommand(a *cli.App) *cobra.Command {
 	var o GateOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true}, &cobra.Command{
 		Use:   "gate",
 		Short: "Run the gates on the working tree",
 		Long: `Run the gates on the working tree as it is: linters, type checks, tests, secrets and what
@@ -66,7 +66,7 @@ with --base, or --baseline, its suite runs once if the change touches files that
 With --mutants, the tests of the base also run on the code of the change.
 
 A gate that cannot run is neither a pass nor a failure of the code: the others still run,
-and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+and the exit status is 5.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("baseline") {
@@ -74,7 +74,7 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 			}
 			return gate(cmd.Context(), a, o)
 		},
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&o.Base, "base", "", "commit or branch to compare with")
 	f.BoolVar(&o.all, "all", false, "check the whole tree, not only the change")
@@ -98,7 +98,6 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
 	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
 	f.BoolVar(&o.strictAST, "strict-ast", false, cli.StrictASTUse)
-	a.TrustFlag(f)
 	return cmd
 }
 
@@ -122,9 +121,9 @@ type Inspection struct {
 	forget   string         // a temporary log folder that can be deleted
 }
 
-// Inspect returns an inspection of the working tree of p, with the gates of its settings and more. Git reads the tree in
-// parallel while the gates are built: on an unchanged tree, waiting for both would dominate the time. The caller must
-// call done.
+// Inspect returns an inspection of the working tree of p, with the gates of its settings and more. Git reads the tree
+// in parallel while the gates are built: on an unchanged tree, waiting for both would dominate the time. The caller
+// must call done.
 func Inspect(ctx context.Context, p *cli.Project, self string, books *rulebook.RuleBooks, o GateOptions,
 	more ...gates.Gate) (x *Inspection, done func()) {
 	x = &Inspection{Project: p, Self: self, Options: o, Rules: books, Reaper: &LateReaper{Self: self},

@@ -21,9 +21,8 @@ type advice struct {
 	budget models.BudgetFlags
 }
 
-func (o *advice) add(a *cli.App, cmd *cobra.Command, usage string) {
+func (o *advice) add(cmd *cobra.Command, usage string) {
 	cmd.Flags().BoolVar(&o.ask, "ask-model", false, usage)
-	a.TrustFlag(cmd.Flags())
 	o.budget.Add(cmd)
 }
 

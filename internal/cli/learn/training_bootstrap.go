@@ -37,7 +37,7 @@ type bootstrapOptions struct {
 
 func newTrainingBootstrapCommand(a *cli.App) *cobra.Command {
 	var o bootstrapOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "the manifest as one JSON object"}, &cobra.Command{
 		Use:   "bootstrap REPO",
 		Short: "Make training examples from a repository's history",
 		Long: `Make examples of the history of a repository, without any run. A commit is a completed task:
@@ -55,13 +55,12 @@ after it was killed, and it continues. The same commits, options and seed give i
 irrelevant files and chunks are offered.
 
   runplan training bootstrap . --out data
-  runplan training bootstrap ../other --out data --stages scope,execute_code --since 2025-01-01 --max 500` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training bootstrap ../other --out data --stages scope,execute_code --since 2025-01-01 --max 500`,
 		Args: cobra.ExactArgs(1),
 		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			return bootstrapExamples(ctx, a, args[0], o)
 		}),
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
@@ -69,7 +68,6 @@ irrelevant files and chunks are offered.
 		"task_analysis, scope, precision, execute_plan, execute_code (default: all)")
 	f.IntVar(&o.max, "max", 0, "maximum number of commits, newest first (0: all)")
 	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
-	f.BoolVar(&a.JSON, "json", false, "print the manifest as one JSON object")
 	return cmd
 }
 
@@ -102,7 +100,8 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 		a.Warn("the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
 	}
 	// A bootstrap uses the CPU all the time, so memory is cheaper than collection: nothing is collected below the limit.
-	// Up to 100 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU time.
+	// Up to 100 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU
+	// time.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(320 << 20)
 	progress := &bootstrapProgress{models.NewIndexProgress(a), time.Now()}

@@ -33,10 +33,11 @@ type trainingCurateOptions struct {
 
 func newTrainingCurateCommand(a *cli.App) *cobra.Command {
 	var o trainingCurateOptions
-	cmd := &cobra.Command{
-		Use:   "curate --plan FILE --in DIR|--logged --out DIR",
-		Short: "Select examples by a training plan, and hold some back for validation",
-		Long: `Make a dataset of examples by a training plan. It omits examples of other stages or of low quality,
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "the counts as one JSON object"},
+		&cobra.Command{
+			Use:   "curate --plan FILE --in DIR|--logged --out DIR",
+			Short: "Select examples by a training plan, and hold some back for validation",
+			Long: `Make a dataset of examples by a training plan. It omits examples of other stages or of low quality,
 copies and near-duplicates, and bad examples beyond the plan's ratio. The newest part of each repository is held out
 for validation.
 
@@ -54,22 +55,19 @@ The same examples, plan and seed give identical files. The dataset is written co
 
   runplan training curate --plan plan.toml --logged --in history --out set
   runplan training curate --plan plan.toml --in data --out set
-  runplan training curate --plan plan.toml --in data --out set --ask-model` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
-		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingCurate(ctx, p, o))
-		}),
-	}
+  runplan training curate --plan plan.toml --in data --out set --ask-model`,
+			Args: cobra.NoArgs,
+			RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+				return interrupted(ctx, trainingCurate(ctx, p, o))
+			}),
+		})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "training plan to follow")
 	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
 	f.BoolVar(&o.logged, "logged", false, "also use the examples logged here, as in runplan training pairs")
 	f.StringVar(&o.out, "out", "", "folder for the dataset")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing dataset")
-	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
-	o.add(a, cmd, "have the reasoning model reject examples")
+	o.add(cmd, "have the reasoning model reject examples")
 	return cmd
 }
 

@@ -44,10 +44,11 @@ func newTrainingExportCommand(a *cli.App) *cobra.Command {
 	for _, f := range export.Formats() {
 		fmt.Fprintf(&formats, "  %-26s%s\n", f.Name, f.What)
 	}
-	cmd := &cobra.Command{
-		Use:   "export --format FORMAT --in DIR --out DIR --base-model MODEL",
-		Short: "Export a dataset in a trainer's format, with its configuration",
-		Long: `Write a dataset in a trainer's format: train and validation file, a configuration that is ready to run,
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "the counts as one JSON object"},
+		&cobra.Command{
+			Use:   "export --format FORMAT --in DIR --out DIR --base-model MODEL",
+			Short: "Export a dataset in a trainer's format, with its configuration",
+			Long: `Write a dataset in a trainer's format: train and validation file, a configuration that is ready to run,
 with the figures of the plan, and a card (README.md) with the content, origin and licenses of the data. Each line is
 checked against the JSON schema of its format before it is written.
 
@@ -63,15 +64,13 @@ dropped or kept, as
 --too-long says. Tokens are estimated; --count ollama:MODEL has the server count them, which takes time.
 
   runplan training export --format trl-chat --in set --out for-trl --base-model Qwen/Qwen2.5-Coder-3B-Instruct
-  runplan training export --format mlx --in set --out for-mlx --base-model ./model --template ./model --too-long drop` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
-		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingExport(ctx, p, o))
-		}),
-	}
+  runplan training export --format mlx --in set --out for-mlx --base-model ./model --template ./model --too-long drop`,
+			Args: cobra.NoArgs,
+			RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+				return interrupted(ctx, trainingExport(ctx, p, o))
+			}),
+		})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.format, "format", "", "output format")
 	f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
 	f.StringVar(&o.out, "out", "", "folder to write to")
@@ -85,8 +84,6 @@ dropped or kept, as
 		"only examples of repositories with these licenses, such as MIT,Apache-2.0")
 	f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing export")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
 }
 

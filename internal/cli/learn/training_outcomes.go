@@ -18,14 +18,13 @@ import (
 
 func newTrainingOutcomesCommand(a *cli.App) *cobra.Command {
 	days := 30
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5 130", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "sync",
 		Short: "Record from git whether the code of earlier runs was kept, reverted or rewritten",
 		Long: `Ask git about each batch that a run merged: whether its commit reached the branch that the run started
 from, unchanged, as a commit with the same patch, or in one commit for the whole run; whether it was reverted there;
 and which share of its lines was gone some days later. New results go into .runplan/raw.sqlite, where training pairs
-finds them: reverted code is not an example to learn from. It fetches nothing, and a repetition changes nothing.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+finds them: reverted code is not an example to learn from. It fetches nothing, and a repetition changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			if days < 1 {
@@ -33,10 +32,8 @@ finds them: reverted code is not an example to learn from. It fetches nothing, a
 			}
 			return syncOutcomes(ctx, p, days)
 		}),
-	}
-	a.RepoFlag(cmd.Flags())
+	})
 	cmd.Flags().IntVar(&days, "days", days, "days after a merge within which a change counts as a rewrite")
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cli.Group("outcomes", "Find out what happened to the code of earlier runs", "", cmd)
 }
 

@@ -60,7 +60,7 @@ func (o logRows) options(now time.Time) (logged.Options, error) {
 
 func newTrainingPairsCommand(a *cli.App) *cobra.Command {
 	var o trainingPairsOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "the counts as one JSON object"}, &cobra.Command{
 		Use:   "pairs",
 		Short: "Make training examples from the log, proven by receipts",
 		Long: `Make examples of the records of runs: the questions to models in each stage, with their results; the
@@ -78,19 +78,16 @@ remains, of the environment, the settings, copied files or training.canaries, th
 
   runplan training pairs                            count the examples
   runplan training pairs --out data                 write the examples
-  runplan training pairs --stage execute_code --since 720h --out -` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training pairs --stage execute_code --since 720h --out -`,
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return interrupted(ctx, trainingPairs(ctx, p, o))
 		}),
-	}
+	})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
 	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+phrase.List(training.Stages()))
 	o.rows.flags(f, "row")
-	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
 }
 
@@ -214,7 +211,7 @@ type trajectoriesOptions struct {
 
 func newTrainingTrajectoriesCommand(a *cli.App) *cobra.Command {
 	var o trajectoriesOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "the counts as one JSON object"}, &cobra.Command{
 		Use:   "trajectories",
 		Short: "Write the attempts of agents as trajectories, proven by receipts",
 		Long: `Write each attempt of an agent at a merged batch as a trajectory in the Agent Trajectory Interchange
@@ -225,18 +222,15 @@ DIR gets one file for each attempt and manifest.json. The log of a program whose
 Secrets are removed; if one remains, nothing is written.
 
   runplan training trajectories --out trajectories
-  runplan training trajectories --task 20300101-100000-4f2a/1 --out one` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training trajectories --task 20300101-100000-4f2a/1 --out one`,
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return interrupted(ctx, writeTrajectories(ctx, p, o))
 		}),
-	}
+	})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "output folder: new or empty")
 	o.rows.flags(f, "attempt")
-	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
 }
 

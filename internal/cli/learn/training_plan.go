@@ -37,7 +37,7 @@ type trainingPlanOptions struct {
 
 func newTrainingPlanCommand(a *cli.App) *cobra.Command {
 	var o trainingPlanOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "plan",
 		Short: "Find the weakest stage, and draft a training plan for it",
 		Long: `Read the log and the examples, report how well each stage works, how attempts fail and what correlates
@@ -57,23 +57,20 @@ The plan is a TOML file for you to edit; runplan training curate reads it.
   runplan training plan                             the weakest stage
   runplan training plan --in data --out plan.toml   and write the plan
   runplan training plan --stage scope --in data --out plan.toml
-  runplan training plan --in data --out plan.toml --ask-model --context-window 32768 --reserved-tokens 4096` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training plan --in data --out plan.toml --ask-model --context-window 32768 --reserved-tokens 4096`,
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return interrupted(ctx, trainingPlan(ctx, p, o))
 		}),
-	}
+	})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.stage, "stage", "", "stage to plan for (default: the weakest): "+phrase.List(training.Stages()))
 	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
 	f.StringVar(&o.out, "out", "", "file to write the plan to")
 	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the plan")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing plan")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	o.add(a, cmd, "have the reasoning model decide about the plan, within limits")
+	o.add(cmd, "have the reasoning model decide about the plan, within limits")
 	return cmd
 }
 

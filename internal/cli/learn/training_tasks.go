@@ -33,7 +33,7 @@ type trainingTasksOptions struct {
 
 func newTrainingTasksCommand(a *cli.App) *cobra.Command {
 	var o trainingTasksOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "the manifest as one JSON object"}, &cobra.Command{
 		Use:   "tasks REPO",
 		Short: "Export commits whose tests fail before them and pass after them",
 		Long: `Read the history of a repository, newest commit first, and export the commits that make a runnable task:
@@ -53,13 +53,12 @@ is not built.
 It runs the tests of the repository, and its set-up if the settings name one.
 
   runplan training tasks . --out tasks --max 20
-  runplan training tasks ../other --out tasks --commit 3f2a1b` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training tasks ../other --out tasks --commit 3f2a1b`,
 		Args: cobra.ExactArgs(1),
 		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			return interrupted(ctx, exportTasks(ctx, a, args[0], o))
 		}),
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "output folder: new or empty")
 	f.StringArrayVar(&o.commits, "commit", nil, "use only this commit; may be repeated")
@@ -68,8 +67,6 @@ It runs the tests of the repository, and its set-up if the settings name one.
 	f.IntVar(&o.tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
 	f.IntVar(&o.runs, "runs", 2, "number of runs of the tests on each side")
 	f.DurationVar(&o.limit, "timeout", 5*time.Minute, "time limit of one run of tests")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print the manifest as one JSON object")
 	return cmd
 }
 

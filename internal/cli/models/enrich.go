@@ -24,7 +24,7 @@ type enrichOptions struct {
 // NewEnrichCommand returns the command enrich.
 func NewEnrichCommand(a *cli.App) *cobra.Command {
 	var o enrichOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 6 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "enrich [REPO]",
 		Short: "Have a model describe each file of the index",
 		Long: `Ask the reasoning model to describe each file of the index: purpose, module, domain, concepts,
@@ -36,8 +36,7 @@ remain stored if the command is interrupted. Everything works without enrichment
 
   runplan enrich --limit 20            try it with twenty files
   runplan enrich --promote             describe the rest, and copy all into the index
-  runplan enrich --limit 0 --promote   only copy` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+  runplan enrich --limit 0 --promote   only copy`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			a.Dir = strings.Join(args, "")
@@ -49,12 +48,10 @@ remain stored if the command is interrupted. Everything works without enrichment
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return enrichIndex(ctx, p, o)
 		}),
-	}
+	})
 	f := cmd.Flags()
 	f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
 	f.IntVar(&o.limit, "limit", -1, "describe at most this many files (-1: all)")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 

@@ -35,7 +35,7 @@ type indexOptions struct {
 // NewIndexCommand returns the command index.
 func NewIndexCommand(a *cli.App) *cobra.Command {
 	var o indexOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 6 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "index [REPO]",
 		Short: "Index the code and the history of a repository",
 		Long: `Index a repository: symbols, docstrings, comments, who imports and who calls
@@ -49,8 +49,7 @@ interrupted command, or one that stops at an unparsable file, does not change th
 
   runplan index --continue-on-error     keep the parsable parts of broken files
   runplan index --show src/app.py       the entry of a file
-  runplan index --show 'parse*'         the entries of symbols` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+  runplan index --show 'parse*'         the entries of symbols`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := cli.Interruptible(cmd.Context())
@@ -70,12 +69,10 @@ interrupted command, or one that stops at an unparsable file, does not change th
 			}
 			return index(ctx, a, repo, o)
 		},
-	}
+	})
 	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false,
 		"index the parts of broken files that can be parsed")
 	cmd.Flags().StringVar(&o.show, "show", "", "index nothing; print the index entry of a file or symbol (* and ? match)")
-	a.TrustFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -153,8 +150,9 @@ func vectors(ctx context.Context, a *cli.App, repo *git.Repo, db *store.Curated,
 			return err
 		}
 		secrets := p.Redactor()
-		res.Made, err = knowledge.Vectors(ctx, knowledge.VectorOptions{Root: repo.Root, Store: db, Model: e.ID, Embed: e.Embed,
-			Redact: func(text string) string { return redact.Clean(secrets.String(text)) }, Progress: progress.step})
+		res.Made, err = knowledge.Vectors(ctx,
+			knowledge.VectorOptions{Root: repo.Root, Store: db, Model: e.ID, Embed: e.Embed,
+				Redact: func(text string) string { return redact.Clean(secrets.String(text)) }, Progress: progress.step})
 		return err
 	}()
 	if err != nil {

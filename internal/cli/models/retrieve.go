@@ -35,7 +35,7 @@ type retrieveOptions struct {
 // NewRetrieveCommand returns the command retrieve.
 func NewRetrieveCommand(a *cli.App) *cobra.Command {
 	var o retrieveOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "retrieve TASK",
 		Short: "Show the context that a model would get for a task",
 		Long: `Select the parts of a repository that a model needs for a task: which files, which of their symbols, and
@@ -53,8 +53,7 @@ or a file, or [budget] of the configuration; there is no default.
 
   runplan retrieve 'Cart.total is one cent off' --stages scope,precision --context-window 32768 --reserved-tokens 4096
   runplan retrieve 'Cart.total is one cent off' --no-model --context-window 16000 --reserved-tokens 0 --text
-  runplan retrieve --plan plan.md 'Batch 2: round once'     files of the plan come first` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan retrieve --plan plan.md 'Batch 2: round once'     files of the plan come first`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
 				return cli.Usage(fmt.Errorf("%s needs a task, in quotes", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
@@ -64,15 +63,12 @@ or a file, or [budget] of the configuration; there is no default.
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return retrieveFor(ctx, p, args[0], o)
 		}),
-	}
+	})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "plan whose files come first")
 	AddStages(cmd, &o.stages)
-	a.TrustFlag(f)
 	f.BoolVar(&o.alone, "no-model", false, "ask no model: show the ranking of the index")
 	f.BoolVar(&o.text, "text", false, "print the context as the model would get it")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.MarkFlagsMutuallyExclusive("text", "json")
 	cmd.MarkFlagsMutuallyExclusive("no-model", "stages")
 	o.budget.Add(cmd)

@@ -17,7 +17,7 @@ import (
 func NewApproveCommand(a *cli.App) *cobra.Command {
 	var deny bool
 	var by trust.Signed
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON array of what waits"}, &cobra.Command{
 		Use:   "approve [ID]",
 		Short: "Approve a waiting item, or list all waiting items",
 		Long: `List the items of all runs and all feedback of the repository that wait for a person; or approve the
@@ -31,7 +31,7 @@ the next attempt.
 A run waits before it lands if the final review is below the owner's threshold; then the owner signs. The owner
 also signs the plan of a large feedback job: approve feedback/ID is self-fix approve ID.
 
-An active run continues by itself. To continue one that has stopped (exit status 3): runplan resume.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+An active run continues by itself. To continue one that has stopped (exit status 3): runplan resume.`,
 		Example: `  runplan approve
   runplan approve 1f0c2a7b/2
   runplan approve 1f0c2a7b/2 --deny --reason "the old endpoint has to stay"`,
@@ -56,11 +56,10 @@ An active run continues by itself. To continue one that has stopped (exit status
 			}
 			return control.Answer(ctx, p, args[0], deny, by)
 		}),
-	}
+	})
 	f := cmd.Flags()
 	f.BoolVar(&deny, "deny", false, "deny; needs --reason")
 	f.StringVar(&by.Reason, "reason", "", "why")
 	f.StringVar(&by.Name, "signature", "", "the owner's name, if the owner must sign")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON array of what waits")
 	return cmd
 }

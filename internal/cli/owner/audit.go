@@ -18,12 +18,12 @@ import (
 // NewAuditCommand returns the command audit.
 func NewAuditCommand(a *cli.App) *cobra.Command {
 	var verify bool
-	cmd := a.WithJSON("a JSON array", &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "audit",
 		Short: "Show decisions about trust, by whom and why",
 		Long: `Show the audit, oldest entry first: each change of the tier, and each signature of the owner. Entries are
 only added, and each contains the digest of the previous one, so a changed or removed entry is detected
-whenever the audit is read. --verify only makes this check, and compares owner.toml with the audit.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+whenever the audit is read. --verify only makes this check, and compares owner.toml with the audit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.AtMostOne(cmd, "json", "verify"); err != nil {

@@ -21,13 +21,13 @@ import (
 // NewFeedbackCommand returns the command feedback.
 func NewFeedbackCommand(a *cli.App) *cobra.Command {
 	var id, severity, url string
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "feedback TEXT",
 		Short: "Report a problem, to have it fixed",
 		Long: `Report a problem of this project. It becomes pending feedback of this repository; no model is
 called, and nothing is changed. runplan self-fix process continues with it. - reads the text from standard input.
 
-  runplan feedback "Total leaves out the last price" --severity high --on https://github.com/ada/shop/issues/7` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+  runplan feedback "Total leaves out the last price" --severity high --on https://github.com/ada/shop/issues/7`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			text, err := readText(a, args)
@@ -44,12 +44,11 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 			}
 			return enqueue(ctx, p, w)
 		}),
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&severity, "severity", "medium", "severity: "+strings.Join(feedback.Severities(), ", "))
 	f.StringVar(&url, "on", "", "URL of the pull request or issue that it concerns; the fix is announced there")
 	f.StringVar(&id, "id", "", "id of lower-case letters, digits and dashes (default: generated)")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 

@@ -29,11 +29,11 @@ import (
 // NewInboxCommand returns the command inbox.
 func NewInboxCommand(a *cli.App) *cobra.Command {
 	var all bool
-	cmd := a.WithJSON("a JSON array", &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "inbox",
 		Short: "List open messages to runplan",
 		Long: `List the open messages in the inbox of this user: critical ones first, then questions, then notes. Items
-are never removed; runplan inbox done ID marks one as done, and --all lists those too.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+are never removed; runplan inbox done ID marks one as done, and --all lists those too.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			items, err := control.InboxItems(cmd.Context(), a, all)
@@ -92,12 +92,11 @@ func withInbox(ctx context.Context, a *cli.App, do func(*store.Inbox) error) err
 }
 
 func newInboxShowCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "show ID",
 		Short: "Print one item of the inbox",
-		Long: "Print one item of the inbox: its text, its intent, and the result." +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args: cli.ExactlyOne("the number of an item"),
+		Long:  "Print one item of the inbox: its text, its intent, and the result.",
+		Args:  cli.ExactlyOne("the number of an item"),
 		RunE: onItem(a, func(ctx context.Context, box *store.Inbox, id int64) error {
 			i, err := box.Item(ctx, id)
 			if err != nil {
@@ -114,7 +113,7 @@ func newInboxShowCommand(a *cli.App) *cobra.Command {
 			}
 			return nil
 		}),
-	}
+	})
 }
 
 // unlessEmpty returns the text with a prefix, or "" for "".
@@ -127,12 +126,11 @@ func unlessEmpty(prefix, text string) string {
 
 func newInboxDoneCommand(a *cli.App) *cobra.Command {
 	var outcome string
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "done ID",
 		Short: "Mark an item of the inbox as done",
-		Long: "Mark an item of the inbox as done. It stays stored, and runplan inbox --all lists it." +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args: cli.ExactlyOne("the number of an item"),
+		Long:  "Mark an item of the inbox as done. It stays stored, and runplan inbox --all lists it.",
+		Args:  cli.ExactlyOne("the number of an item"),
 		RunE: onItem(a, func(ctx context.Context, box *store.Inbox, id int64) error {
 			changed, err := box.Finish(ctx, id, time.Now(), redact.New(a.Environ).String(outcome))
 			if err != nil {
@@ -145,27 +143,25 @@ func newInboxDoneCommand(a *cli.App) *cobra.Command {
 			_, err = fmt.Fprintf(a.Stdout, "item %d %s done\n", id, how)
 			return err
 		}),
-	}
+	})
 	cmd.Flags().StringVar(&outcome, "outcome", "", "the result")
 	return cmd
 }
 
 func newInboxProcessCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true}, &cobra.Command{
 		Use:   "process",
 		Short: "Have a model classify new items and reply to them",
 		Long: `Have a model classify the intent of each new item: one of a fixed list of intents, or free_form if it is
 less than 70 % sure or gives no listed intent. Each intent has a reply. A reply proposes a command and runs nothing:
 text in the inbox never changes the tier. Items stay open until a person marks them as done.
 
-It needs [models] in the configuration, and the identity documents, which begin each question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+It needs [models] in the configuration, and the identity documents, which begin each question: runplan trust identity.`,
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return processInbox(ctx, p)
 		}),
-	}
-	a.TrustFlag(cmd.Flags())
-	return cmd
+	})
 }
 
 func processInbox(ctx context.Context, p *cli.Project) error {
@@ -274,11 +270,11 @@ func pointToApprovals(ctx context.Context, a *cli.App) error {
 
 func newInboxEscalateCommand(a *cli.App) *cobra.Command {
 	var severity string
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "escalate ID",
 		Short: "Turn an item of the inbox into feedback",
 		Long: `Copy an item of the inbox into the feedback of this repository, and mark it as done. A critical item
-stays critical; a question becomes medium, a note low; --severity overrides this.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+stays critical; a question becomes medium, a note low; --severity overrides this.`,
 		Args: cli.ExactlyOne("the number of an item"),
 		RunE: onItem(a, func(ctx context.Context, box *store.Inbox, id int64) error {
 			p, err := a.OpenProject(ctx)
@@ -300,7 +296,7 @@ stays critical; a question becomes medium, a note low; --severity overrides this
 			_, err = box.Finish(ctx, id, time.Now(), "feedback "+w.ID)
 			return err
 		}),
-	}
+	})
 	cmd.Flags().StringVar(&severity, "severity", "", "severity (default: by the kind of the item)")
 	return cmd
 }

@@ -23,12 +23,12 @@ import (
 // NewStandupCommand returns the command standup.
 func NewStandupCommand(a *cli.App) *cobra.Command {
 	since := 24 * time.Hour
-	cmd := a.WithJSON("a JSON object", &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "standup",
 		Short: "Report finished, active, stuck and waiting work",
 		Long: `Print a stand-up report of this repository as markdown: what runs did in the period, what is in
 progress, what is stuck and why, the cost, the open inbox messages, and the trust tier. It is made from the journal; no
-model is called. .runplan/prompts/standup.md replaces the built-in template.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+model is called. .runplan/prompts/standup.md replaces the built-in template.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			if since <= 0 {

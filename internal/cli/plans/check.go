@@ -27,13 +27,13 @@ import (
 // NewCheckCommand returns the command check.
 func NewCheckCommand(a *cli.App) *cobra.Command {
 	var least int
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "check PLAN.md",
 		Short: "Judge a plan without running it",
 		Long: `Judge a plan: whether it can be run, how good it is by documented dimensions, and what
 would make it better. Nothing is run and nothing is changed.
 
-If runs of the plan proved tasks, it says how many, and which were proven with another wording.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
+If runs of the plan proved tasks, it says how many, and which were proven with another wording.`,
 		Args: cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, src, err := cli.ReadPlan(args[0])
@@ -82,8 +82,7 @@ If runs of the plan proved tasks, it says how many, and which were proven with a
 			}
 			return nil
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
+	})
 	cmd.Flags().IntVar(&least, "min-score", 0, "fail below this quality score (0 to 100)")
 	return cmd
 }

@@ -32,7 +32,7 @@ import (
 // NewContextCommand returns the command context.
 func NewContextCommand(a *cli.App) *cobra.Command {
 	var from string
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object with the whole brief"}, &cobra.Command{
 		Use:   "context PLAN.md BATCH",
 		Short: "Show the context that the agent of a batch would get now",
 		Long: `Show the context block of a batch's brief, as a run would write it now, and how its parts were
@@ -45,8 +45,7 @@ progress.txt are those under .runplan. Existing code is found by a search for th
 words of the batch. Without ast-grep only the style of Go code is described.
 
 The block goes to standard output, the table to standard error. [context] in the configuration
-has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, similarity.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, similarity.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return cli.Usage(fmt.Errorf("%s needs the path of a plan and the number of a batch", cmd.CommandPath()),
@@ -58,10 +57,8 @@ has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, si
 			return showContext(cmd.Context(), a, args[0], args[1], from)
 		},
 		ValidArgsFunction: cli.CompletePlan,
-	}
-	f := cmd.Flags()
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object with the whole brief")
-	f.StringVar(&from, "base", "", "commit or branch to start the batch from")
+	})
+	cmd.Flags().StringVar(&from, "base", "", "commit or branch to start the batch from")
 	return cmd
 }
 

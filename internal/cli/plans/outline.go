@@ -21,7 +21,7 @@ import (
 // NewOutlineCommand returns the command outline.
 func NewOutlineCommand(a *cli.App) *cobra.Command {
 	var o planOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "outline DOC",
 		Short: "Draft a plan from a document, without a model",
 		Long: `Draft a plan from another document: a design note, a specification, the text of a change
@@ -30,18 +30,15 @@ a test plan become their checks. Each batch names its line in the document. Text
 is listed at the end, with the reason. Nothing is run. Read the draft, correct it, run it.
 
   runplan outline docs/design.md
-  runplan outline docs/design.md --out - | less` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+  runplan outline docs/design.md --out - | less`,
 		Args: cli.ExactlyOne("the path of a document"),
 		RunE: a.InProject(func(_ context.Context, p *cli.Project, args []string) error {
 			return outlineDocument(p, args[0], o)
 		}),
-	}
+	})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<document>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 

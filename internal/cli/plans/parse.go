@@ -19,10 +19,10 @@ import (
 // NewParseCommand returns the command parse.
 func NewParseCommand(a *cli.App) *cobra.Command {
 	var coverage bool
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "parse PLAN.md",
 		Short: "Show how runplan reads a plan",
-		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it tolerates. Nothing is run." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it tolerates. Nothing is run.",
 		Args:  cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, src, err := cli.ReadPlan(args[0])
@@ -48,8 +48,7 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 			}
 			return nil
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
+	})
 	cmd.Flags().BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why no brief does")
 	return cmd
 }

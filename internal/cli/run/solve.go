@@ -28,7 +28,7 @@ func NewSolveCommand(a *cli.App) *cobra.Command {
 	var o prepare.RunOptions
 	var plan string
 	var budget models.BudgetFlags
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 3 4 5 6 130", Repo: true, Trust: true}, &cobra.Command{
 		Use:   "solve [TASK]",
 		Short: "Have a local model do a task, or the batches of a plan",
 		Long: `Have the coding model of [models] do a task: context is retrieved from the index, the
@@ -40,9 +40,7 @@ attempt works in a worktree, your checkout does not change, and the result is on
 runplan/<name>/main. "runplan resume" continues a stopped run.
 
   runplan solve "Parse returns an error for empty input"
-  runplan solve --plan docs/plans/parser.md` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
-				cli.ExitLocked, cli.ExitInterrupted),
+  runplan solve --plan docs/plans/parser.md`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) (err error) {
 			if err := models.Unsaid(p, llm.Coding, budget, models.NeedStages(p, o.Solver.Stages),
@@ -58,14 +56,12 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 			}
 			return solve(ctx, p, strings.TrimSpace(strings.Join(args, "")), plan, o)
 		}),
-	}
+	})
 	o.Common(cmd)
 	o.OfNew(cmd)
-	a.TrustFlag(cmd.Flags())
 	models.AddStages(cmd, &o.Solver.Stages)
 	budget.Add(cmd)
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.Var(&o.Solver.Loops, "max-refinement-loops",
 		"how often an attempt may ask for more context (default solve.max_refinement_loops)")
 	f.StringVar(&plan, "plan", "", "plan to execute; the task then describes its purpose, and is optional")

@@ -219,16 +219,16 @@ func FixOutlets(ctx context.Context, p *cli.Project) ([]cli.Outlet, error) {
 
 func newSelfFixApproveCommand(a *cli.App) *cobra.Command {
 	var by trust.Signed
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "approve ID",
 		Short: "Sign for the plan of a large job",
 		Long: `Sign for the plan of a large job, as its owner. The signature covers exactly the waiting plan, and is
-stored in the audit; another plan of the same feedback needs another signature.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+stored in the audit; another plan of the same feedback needs another signature.`,
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return Sign(cmd.Context(), a, strings.TrimPrefix(args[0], "feedback/"), false, by)
 		},
-	}
+	})
 	cli.SignFlags(cmd.Flags(), &by)
 	return cmd
 }
@@ -252,16 +252,16 @@ func Sign(ctx context.Context, a *cli.App, id string, deny bool, by trust.Signed
 func newSelfFixDenyCommand(a *cli.App) *cobra.Command {
 	var reason string
 	var again bool
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "deny ID",
 		Short: "Deny the plan of a large job",
 		Long: `Deny the plan of a large job. The feedback is rejected; with --again another plan is drafted with the
-reason as input, at most three in total.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+reason as input, at most three in total.`,
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: onFeedback(a, "a denial", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
 			return l.driver.Deny(ctx, l.owner, id, reason, again)
 		}),
-	}
+	})
 	cmd.Flags().StringVar(&reason, "reason", "", "why")
 	cmd.Flags().BoolVar(&again, "again", false, "have another plan drafted")
 	return cmd
@@ -269,32 +269,32 @@ reason as input, at most three in total.` + cli.ExitStatus(cli.ExitOK, cli.ExitF
 
 func newSelfFixRecordCommand(a *cli.App) *cobra.Command {
 	var pr string
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "record ID --pr URL",
 		Short: "Record a change request that was opened by hand",
 		Long: "Record the address of a fix's change request that was opened by hand. It is then watched like those that " +
-			"runplan opened." + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+			"runplan opened.",
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: onFeedback(a, "recording", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
 			return l.driver.RecordPR(ctx, id, pr)
 		}),
-	}
+	})
 	cmd.Flags().StringVar(&pr, "pr", "", "address of the change request")
 	return cmd
 }
 
 func newSelfFixCloseCommand(a *cli.App) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "close ID --reason WHY",
 		Short: "Close a feedback that was rejected or is no longer wanted",
 		Long: `Close a feedback that was rejected or is no longer wanted. Its history stays. An existing branch and
-change request stay too. Only its regression test closes a merged fix.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+change request stay too. Only its regression test closes a merged fix.`,
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: onFeedback(a, "closing a feedback", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
 			return l.driver.Close(ctx, l.owner, id, reason)
 		}),
-	}
+	})
 	cmd.Flags().StringVar(&reason, "reason", "", "why")
 	return cmd
 }

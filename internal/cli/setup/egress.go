@@ -36,7 +36,7 @@ const unseenPrograms = "Gates, hooks and the setup of workspaces run the project
 
 // NewEgressCommand returns the command egress.
 func NewEgressCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("a JSON object", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "egress",
 		Short: "List where the current configuration may send data",
 		Long: `List where data may go with the present configuration: agents and their providers, the server or
@@ -46,7 +46,7 @@ to. The command itself sends nothing.
 A program that runplan does not know may send anything anywhere; it is listed as unknown. An address
 of this machine is unknown too: the program that listens there may forward data. The Ollama server of
 [models] is known: a local one answers by itself, and a model for which it
-would call another host is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+would call another host is refused.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			o, err := egress(ctx, p)

@@ -38,13 +38,13 @@ const (
 
 // NewExplainCommand returns the command explain.
 func NewExplainCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("JSON", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2", JSON: "JSON"}, &cobra.Command{
 		Use:   "explain [CODE]",
 		Short: "Explain a code of a message or finding",
 		Long: `Explain what a code means, why the rule exists, and what to do. Without a code, list all codes.
 
 Codes are stable. They are shown after the messages of runplan check, as the rule in findings of gates, and below
-errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+errors. A lesson may be named by its number, a pattern by its id.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := explanations()

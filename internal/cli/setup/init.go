@@ -30,12 +30,12 @@ func NewInitCommand(a *cli.App) *cobra.Command {
 	var agent string
 	var command []string
 	var models modelFlags
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "init",
 		Short: "Inspect the project and write .runplan/config.toml",
 		Long: `Inspect the project and write .runplan/config.toml: the values that you give, and as comments what was
 found (agents, linters, tests) with the settings that are changed most often. Only values that you give are set. An existing
-file is never changed; runplan config set changes one setting of it.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+file is never changed; runplan config set changes one setting of it.`,
 		Example: `  runplan init --agent claude
   runplan init --agent mine --command ./agent.sh --command --fast
   runplan init --ollama http://localhost:11434 --coding-model qwen2.5-coder:3b-instruct --reasoning-model qwen3:4b-instruct-2507
@@ -86,7 +86,7 @@ file is never changed; runplan config set changes one setting of it.` + cli.Exit
 			found.print(a.Stdout)
 			return trustOwn(p)
 		}),
-	}
+	})
 	cmd.Flags().StringVar(&agent, "agent", "", "name of the agent to use")
 	cmd.Flags().StringArrayVar(&command, "command", nil, "program of the agent, and its arguments (repeat the flag)")
 	models.add(cmd.Flags())

@@ -27,14 +27,14 @@ type logOptions struct{ follow, decisions, sampling bool }
 // NewLogCommand returns the command log.
 func NewLogCommand(a *cli.App) *cobra.Command {
 	var o logOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "log [RUN|decisions|sampling]",
 		Short: "Show the events of a run",
 		Long: `Print the events of a run, the newest one if none is given; with --follow until it ends.
 
 With --decisions it prints the decisions of the run and their reasons, line by line: mode, order, models, early
 starts, verdicts, merges. With --sampling it prints the tournaments of the run: the candidates, the score
-of each one term by term, and the winner. Both take --json.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+of each one term by term, and the winner. Both take --json.`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.AtMostOne(cmd, "decisions", "sampling", "follow")
@@ -55,7 +55,7 @@ of each one term by term, and the winner. Both take --json.` + cli.ExitStatus(cl
 			}
 			return log(ctx, p, name, o.follow)
 		}),
-	}
+	})
 	f := cmd.Flags()
 	f.BoolVar(&a.JSON, "json", false, "one JSON event a line")
 	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more events until the run ends")

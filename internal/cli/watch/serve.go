@@ -32,7 +32,7 @@ type serveOptions struct {
 // NewServeCommand returns the command serve.
 func NewServeCommand(a *cli.App) *cobra.Command {
 	var o serveOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a page that shows runs and lets you answer those that wait",
 		Long: `Serve a page for the browser on this machine: active runs, the plan as a picture, the output of each
@@ -47,7 +47,7 @@ The page is served to this machine only. --insecure-listen allows addresses that
 encryption, so anyone who can read the network in between can read the page, take its cookie and act as you. Prefer
 a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.
 
-Ctrl-C ends it.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+Ctrl-C ends it.`,
 		Example: `  runplan serve --open
   runplan serve --addr 127.0.0.1:8080
   runplan PLAN.md --serve`,
@@ -64,7 +64,7 @@ Ctrl-C ends it.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli
 			}
 			return server.Serve(ctx)
 		}),
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "address to listen on, host:port; port 0 chooses a free one")
 	f.BoolVar(&o.insecure, "insecure-listen", false, "allow an address that other machines can reach, without encryption")

@@ -43,7 +43,7 @@ type spentRun struct {
 func NewSpendCommand(a *cli.App) *cobra.Command {
 	var all bool
 	var by string
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "spend [RUN]",
 		Short: "Show the cost of a run's agents, attempt by attempt",
 		Long: `Show what the agents of the newest run, the given one, or all runs used and cost: a line for each
@@ -57,7 +57,7 @@ and with --by.
 
 Each cost has its source: reported (by the agent), computed (tokens times the price table), plan
 (list price of a call that a subscription pays), local (a model on this machine) or unknown. Unknown is
-never counted as 0: it is shown next to the sum. The command only reads the journal.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+never counted as 0: it is shown next to the sum. The command only reads the journal.`,
 		Example: `  runplan spend
   runplan spend --all --by day
   runplan spend --json`,
@@ -79,8 +79,7 @@ never counted as 0: it is shown next to the sum. The command only reads the jour
 			}
 			return s.print(a.Stdout, all)
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
+	})
 	cmd.Flags().BoolVar(&all, "all", false, "all runs of the repository")
 	cmd.Flags().StringVar(&by, "by", "", "print sums instead of attempts, by "+strings.Join(ledger.Keys(), ", "))
 	return cmd

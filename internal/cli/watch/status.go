@@ -27,7 +27,7 @@ type statusOptions struct{ all, lines, metrics bool }
 // NewStatusCommand returns the command status.
 func NewStatusCommand(a *cli.App) *cobra.Command {
 	var o statusOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "all runs as JSON"}, &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "Show the state of runs",
 		Long: `Show the newest run, the given one, or all of them, batch by batch: the decisions and their
@@ -39,7 +39,7 @@ With --lines each batch is one line, for logs and for programs that read lines:
 
 With --metrics it shows the quality of the decisions, over all runs or the given one: predicted and
 actual speed-up, attempts, escalations, and the benefit of sampling compared with a plain retry. Unknown values
-are shown as "no data".` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+are shown as "no data".`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return errors.Join(cli.AtMostOne(cmd, "lines", "json"), cli.AtMostOne(cmd, "lines", "metrics"),
@@ -52,9 +52,8 @@ are shown as "no data".` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCan
 			}
 			return showStatus(ctx, p, name, o)
 		}),
-	}
+	})
 	f := cmd.Flags()
-	f.BoolVar(&a.JSON, "json", false, "print all runs as JSON")
 	f.BoolVar(&o.all, "all", false, "show all runs")
 	f.BoolVar(&o.lines, "lines", false, "one line a batch, for logs and programs")
 	f.BoolVar(&o.metrics, "metrics", false, "show the quality of the decisions")

@@ -30,7 +30,7 @@ type traceOptions struct {
 // NewTraceCommand returns the command trace.
 func NewTraceCommand(a *cli.App) *cobra.Command {
 	var o traceOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "trace [WHAT]",
 		Short: "Follow a requirement or task to its commit, files, tests and gates, and back",
 		Long: `Show which parts of its plan a run proved: for each task the requirements that it names, the batch, the
@@ -57,7 +57,7 @@ test is searched in the newest run of each plan, or in --run RUN.
 docs/trace.md describes requirements. A task that was proven with another wording than the plan or
 its requirement has now is shown with both.
 
-Exit status 1 means that no run made WHAT.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+Exit status 1 means that no run made WHAT.`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.AtMostOne(cmd, "json", "markdown", "html")
@@ -77,9 +77,8 @@ Exit status 1 means that no run made WHAT.` + cli.ExitStatus(cli.ExitOK, cli.Exi
 			}
 			return t.trace(ctx, strings.TrimSpace(args[0]))
 		}),
-	}
+	})
 	f := cmd.Flags()
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	f.BoolVar(&o.markdown, "markdown", false, "print markdown, for a pull request")
 	f.BoolVar(&o.html, "html", false, "print one self-contained HTML page")
 	f.StringVar(&o.run, "run", "", "run to look in: its id or the beginning of it, its plan, or the name in its branch")
