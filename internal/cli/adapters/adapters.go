@@ -28,9 +28,7 @@ The model of a stage comes from the flag of a command, else from [models.overrid
 active adapter, else the model of the role. A stage has at most one active adapter. deploy activates it, rollback
 reverts that; both are only for the owner.`,
 		Args: cobra.NoArgs,
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return listAdapters(ctx, p)
-		}),
+		RunE: a.InProject(listAdapters),
 	})
 	cmd.AddCommand(newTrainingDeployCommand(a), newTrainingRollbackCommand(a))
 	return cmd
@@ -48,7 +46,7 @@ type versionRow struct {
 	State string `json:"state"` // active, deployed before, or trained
 }
 
-func listAdapters(ctx context.Context, p *cli.Project) error {
+func listAdapters(ctx context.Context, p *cli.Project, _ []string) error {
 	rows, err := p.DeployedAdapters(ctx)
 	if err != nil {
 		return cli.CuratedTrouble(err)

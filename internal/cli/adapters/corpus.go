@@ -48,9 +48,7 @@ not changed since are not reviewed again, so an interrupted review continues.
 
 All of it is in knowledge/curricula/code-architect.`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return collectCorpus(ctx, p, o)
-		}),
+		RunE: a.StoppableInProject(o.collectCorpus),
 	})
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
 	cmd.AddCommand(newCorpusBuildCommand(a), newCorpusStatusCommand(a))
@@ -68,7 +66,7 @@ unit are on one side of the split. Reviews whose code has changed, or that have 
 
 The same reviews, code and seed give identical files.`,
 		Args: cobra.NoArgs,
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error { return buildCorpus(ctx, p, o) }),
+		RunE: a.InProject(o.buildCorpus),
 	})
 	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units")
 	return cmd
@@ -82,13 +80,11 @@ func newCorpusStatusCommand(a *cli.App) *cobra.Command {
 are as many as curriculum.json requires, and the adapter is absent or stale, the journal of blueprints gets a note with
 the command, once. It never starts a training.`,
 		Args: cobra.NoArgs,
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return corpusStatus(ctx, p)
-		}),
+		RunE: a.InProject(corpusStatus),
 	})
 }
 
-func collectCorpus(ctx context.Context, p *cli.Project, o corpusOptions) error {
+func (o *corpusOptions) collectCorpus(ctx context.Context, p *cli.Project, _ []string) error {
 	units, err := corpus.Qualify(p.Repo.Root)
 	if err != nil {
 		return blueprints.BlueprintTrouble(err)
@@ -165,7 +161,7 @@ func corpusCollector(ctx context.Context, p *cli.Project) (corpus.Collector, err
 	}, nil
 }
 
-func buildCorpus(ctx context.Context, p *cli.Project, o corpusOptions) error {
+func (o *corpusOptions) buildCorpus(ctx context.Context, p *cli.Project, _ []string) error {
 	spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 	if err != nil {
 		return err
@@ -220,7 +216,7 @@ func showRefused(a *cli.App, list []corpus.Refused) {
 	}
 }
 
-func corpusStatus(ctx context.Context, p *cli.Project) error {
+func corpusStatus(ctx context.Context, p *cli.Project, _ []string) error {
 	spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 	if err != nil {
 		return err

@@ -48,9 +48,7 @@ A line of [models.overrides] overrides an adapter. --override writes the model i
 		Example: `  runplan training adapters deploy code-architect --signature ada --reason "validated at 0.82"
   runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
 		Args: cli.ExactlyOne("the name of an adapter"),
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return deployAdapter(ctx, p, args[0], o)
-		}),
+		RunE: a.StoppableInProject(o.deployAdapter),
 	})
 	cli.SignFlags(cmd.Flags(), &o.by)
 	cmd.Flags().BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
@@ -67,17 +65,15 @@ has answered a question. Without a previous one, or with --to-base, the stage us
 signs for it.`,
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
 		Args:    cli.ExactlyOne("the name of an adapter"),
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return rollbackAdapter(ctx, p, args[0], o)
-		}),
+		RunE:    a.StoppableInProject(o.rollbackAdapter),
 	})
 	cli.SignFlags(cmd.Flags(), &o.by)
 	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "deactivate the adapter; use the base model")
 	return cmd
 }
 
-func deployAdapter(ctx context.Context, p *cli.Project, name string, o deployOptions) error {
-	ref, err := adapters.ParseRef(name)
+func (o *deployOptions) deployAdapter(ctx context.Context, p *cli.Project, args []string) error {
+	ref, err := adapters.ParseRef(args[0])
 	if err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")
 	}
@@ -121,11 +117,11 @@ func deployAdapter(ctx context.Context, p *cli.Project, name string, o deployOpt
 	return showChanged(ctx, p.App, changed)
 }
 
-func rollbackAdapter(ctx context.Context, p *cli.Project, name string, o deployOptions) error {
-	if err := curriculum.ValidName(name); err != nil {
+func (o *deployOptions) rollbackAdapter(ctx context.Context, p *cli.Project, args []string) error {
+	if err := curriculum.ValidName(args[0]); err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	spec, err := forAdapter(ctx, p, name, o)
+	spec, err := forAdapter(ctx, p, args[0], o)
 	if err != nil {
 		return err
 	}
@@ -223,7 +219,7 @@ func loadSpec(ctx context.Context, p *cli.Project, name string) (curriculum.Spec
 }
 
 // forAdapter reads the specification of an adapter. It rejects a signature that an agent gives.
-func forAdapter(ctx context.Context, p *cli.Project, name string, o deployOptions) (curriculum.Spec, error) {
+func forAdapter(ctx context.Context, p *cli.Project, name string, o *deployOptions) (curriculum.Spec, error) {
 	if o.by.Name != "" {
 		if err := p.NotAnAgent("deploying an adapter"); err != nil {
 			return curriculum.Spec{}, err

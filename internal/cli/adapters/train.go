@@ -51,9 +51,7 @@ processes that it started if it takes longer than training.timeout or runplan is
 is deployed.`,
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return train(ctx, p, o)
-		}),
+		RunE:    a.StoppableInProject(o.train),
 	})
 	f := cmd.Flags()
 	f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
@@ -63,7 +61,7 @@ is deployed.`,
 	return cmd
 }
 
-func train(ctx context.Context, p *cli.Project, o trainOptions) error {
+func (o *trainOptions) train(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.adapter == "" {
 		return cli.Usage(errors.New("training train needs --adapter"), "such as --adapter %s", curriculum.CodeArchitect)
 	}

@@ -56,9 +56,7 @@ declare have no weight.
 		Example: `  runplan training validate --adapter code-architect --validator blueprint_fidelity
   runplan training validate --unit orders`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return validateModels(ctx, p, o)
-		}),
+		RunE: a.StoppableInProject(o.validateModels),
 	})
 	f := cmd.Flags()
 	f.StringVar(&o.adapter, "adapter", "", "adapter to measure: NAME for its last version, or NAME@VERSION")
@@ -68,7 +66,7 @@ declare have no weight.
 	return cmd
 }
 
-func validateModels(ctx context.Context, p *cli.Project, o validateOptions) error {
+func (o *validateOptions) validateModels(ctx context.Context, p *cli.Project, _ []string) error {
 	switch {
 	case (o.adapter == "") == (o.unit == ""):
 		return cli.Usage(errors.New("name either --adapter or --unit"), "such as --adapter %s", curriculum.CodeArchitect)
@@ -113,7 +111,7 @@ func measureUnit(ctx context.Context, p *cli.Project, dir string, b *blueprint.B
 	return v.Validate(ctx, b)
 }
 
-func validateAdapter(ctx context.Context, p *cli.Project, o validateOptions, out *validate.Report) error {
+func validateAdapter(ctx context.Context, p *cli.Project, o *validateOptions, out *validate.Report) error {
 	ref, err := adapters.ParseRef(o.adapter)
 	if err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")

@@ -50,9 +50,7 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
   runplan blueprint review orders --by-hand
   runplan blueprint review orders --answer answer.json --session 4711`,
 		Args: cli.ExactlyOne("the name of a unit"),
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return blueprintReview(ctx, p, args[0], o)
-		}),
+		RunE: a.StoppableInProject(o.blueprintReview),
 	})
 	f := cmd.Flags()
 	f.BoolVar(&o.live, "live", false, "review the live blueprint, for the retroactive corpus")
@@ -94,7 +92,7 @@ func ReviewLive(ctx context.Context, root, unit, file string, d lifecycle.Deps, 
 	return r, r.Judged(res, cold, time.Now()), nil
 }
 
-func blueprintReview(ctx context.Context, p *cli.Project, unit string, o blueprintReviewOptions) error {
+func (o *blueprintReviewOptions) blueprintReview(ctx context.Context, p *cli.Project, args []string) error {
 	switch {
 	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
 		return cli.Usage(fmt.Errorf("unknown reviewer %s", o.reviewer), "use agent, adapter or human")
@@ -102,7 +100,7 @@ func blueprintReview(ctx context.Context, p *cli.Project, unit string, o bluepri
 		return cli.Usage(errors.New("--session goes with --answer"), "a model that runplan calls has its own session")
 	}
 	if o.answer != "" {
-		return blueprintAnswer(p, unit, o)
+		return blueprintAnswer(p, args[0], o)
 	}
 	d, err := BlueprintDeps(ctx, p)
 	if err != nil {
@@ -115,7 +113,8 @@ func blueprintReview(ctx context.Context, p *cli.Project, unit string, o bluepri
 		}
 	}
 	r, err := lifecycle.Prepare(ctx, p.Repo.Root,
-		lifecycle.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")},
+		lifecycle.Options{Unit: args[0], State: o.state(), Scope: o.scope, YAML: o.yaml,
+			Reviewer: cmp.Or(o.reviewer, "agent")},
 		d)
 	if err != nil {
 		return BlueprintTrouble(err)
@@ -159,7 +158,7 @@ func BlueprintDeps(ctx context.Context, p *cli.Project) (lifecycle.Deps, error) 
 }
 
 // waitForAnswer prints the next steps for a person.
-func waitForAnswer(p *cli.Project, r *lifecycle.Review, o blueprintReviewOptions) error {
+func waitForAnswer(p *cli.Project, r *lifecycle.Review, o *blueprintReviewOptions) error {
 	if err := r.Wait(); err != nil {
 		return err
 	}
@@ -185,7 +184,7 @@ func waitForAnswer(p *cli.Project, r *lifecycle.Review, o blueprintReviewOptions
 			"file, then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
 }
 
-func blueprintAnswer(p *cli.Project, unit string, o blueprintReviewOptions) error {
+func blueprintAnswer(p *cli.Project, unit string, o *blueprintReviewOptions) error {
 	text, err := readAnswer(p.App, o.answer)
 	if err != nil {
 		return err

@@ -29,14 +29,12 @@ Later commits do not change. If one of them changed the same lines, nothing is d
 listed. A run whose commits are not on the branch has nothing to undo: close its pull request, or give the
 run up with runplan discard RUN.`,
 		Args: exactlyOneRun,
-		RunE: a.ByPerson("undoing a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return undo(ctx, p, args[0])
-		})),
+		RunE: a.ByPerson("undoing a run", a.InProject(undo)),
 	})
 }
 
-func undo(ctx context.Context, p *cli.Project, name string) error {
-	s, lock, err := hold(ctx, p, name)
+func undo(ctx context.Context, p *cli.Project, args []string) error {
+	s, lock, err := hold(ctx, p, args[0])
 	if err != nil {
 		return err
 	}

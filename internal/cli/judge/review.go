@@ -66,9 +66,7 @@ those of reviewers:
 The base is the merge base with --base, or with the main branch; without
 one it is the last commit. Nothing in the tree is changed.`,
 		Args: cobra.NoArgs,
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return reviewChange(ctx, p, o)
-		}),
+		RunE: a.InProject(o.reviewChange),
 	})
 	f := cmd.Flags()
 	f.StringVar(&o.base, "base", "", "commit or branch to compare with")
@@ -85,7 +83,7 @@ one it is the last commit. Nothing in the tree is changed.`,
 	return cmd
 }
 
-func reviewChange(ctx context.Context, p *cli.Project, o ReviewOptions) error {
+func (o *ReviewOptions) reviewChange(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.accept != "" && o.refute != "" {
 		return cli.Usage(errors.New("a finding cannot be both accepted and refuted"), "give one of --accept and --refute")
 	}

@@ -152,7 +152,7 @@ func openLedger(ctx context.Context, p *cli.Project) (file string, l *review.Led
 	return file, l, err
 }
 
-func decideFinding(ctx context.Context, p *cli.Project, o ReviewOptions) error {
+func decideFinding(ctx context.Context, p *cli.Project, o *ReviewOptions) error {
 	id, state := o.accept, review.Accepted
 	if o.refute != "" {
 		id, state = o.refute, review.Refuted

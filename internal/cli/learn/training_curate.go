@@ -33,11 +33,11 @@ type trainingCurateOptions struct {
 
 func newTrainingCurateCommand(a *cli.App) *cobra.Command {
 	var o trainingCurateOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "the counts as one JSON object"},
-		&cobra.Command{
-			Use:   "curate --plan FILE --in DIR|--logged --out DIR",
-			Short: "Select examples by a training plan, and hold some back for validation",
-			Long: `Make a dataset of examples by a training plan. It omits examples of other stages or of low quality,
+	with := cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "the counts as one JSON object"}
+	cmd := a.Command(with, &cobra.Command{
+		Use:   "curate --plan FILE --in DIR|--logged --out DIR",
+		Short: "Select examples by a training plan, and hold some back for validation",
+		Long: `Make a dataset of examples by a training plan. It omits examples of other stages or of low quality,
 copies and near-duplicates, and bad examples beyond the plan's ratio. The newest part of each repository is held out
 for validation.
 
@@ -56,11 +56,9 @@ The same examples, plan and seed give identical files. The dataset is written co
   runplan training curate --plan plan.toml --logged --in history --out set
   runplan training curate --plan plan.toml --in data --out set
   runplan training curate --plan plan.toml --in data --out set --ask-model`,
-			Args: cobra.NoArgs,
-			RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-				return interrupted(ctx, trainingCurate(ctx, p, o))
-			}),
-		})
+		Args: cobra.NoArgs,
+		RunE: stoppable(a, o.trainingCurate),
+	})
 	f := cmd.Flags()
 	f.StringVar(&o.plan, "plan", "", "training plan to follow")
 	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
@@ -71,7 +69,7 @@ The same examples, plan and seed give identical files. The dataset is written co
 	return cmd
 }
 
-func trainingCurate(ctx context.Context, p *cli.Project, o trainingCurateOptions) error {
+func (o *trainingCurateOptions) trainingCurate(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.plan == "" || len(o.in) == 0 && !o.logged || o.out == "" {
 		return cli.Usage(errors.New("training curate needs --plan, --out, and --in or --logged"),
 			"draft a plan: runplan training plan --out plan.toml")

@@ -44,11 +44,11 @@ func newTrainingExportCommand(a *cli.App) *cobra.Command {
 	for _, f := range export.Formats() {
 		fmt.Fprintf(&formats, "  %-26s%s\n", f.Name, f.What)
 	}
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "the counts as one JSON object"},
-		&cobra.Command{
-			Use:   "export --format FORMAT --in DIR --out DIR --base-model MODEL",
-			Short: "Export a dataset in a trainer's format, with its configuration",
-			Long: `Write a dataset in a trainer's format: train and validation file, a configuration that is ready to run,
+	with := cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "the counts as one JSON object"}
+	cmd := a.Command(with, &cobra.Command{
+		Use:   "export --format FORMAT --in DIR --out DIR --base-model MODEL",
+		Short: "Export a dataset in a trainer's format, with its configuration",
+		Long: `Write a dataset in a trainer's format: train and validation file, a configuration that is ready to run,
 with the figures of the plan, and a card (README.md) with the content, origin and licenses of the data. Each line is
 checked against the JSON schema of its format before it is written.
 
@@ -65,11 +65,9 @@ dropped or kept, as
 
   runplan training export --format trl-chat --in set --out for-trl --base-model Qwen/Qwen2.5-Coder-3B-Instruct
   runplan training export --format mlx --in set --out for-mlx --base-model ./model --template ./model --too-long drop`,
-			Args: cobra.NoArgs,
-			RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-				return interrupted(ctx, trainingExport(ctx, p, o))
-			}),
-		})
+		Args: cobra.NoArgs,
+		RunE: stoppable(a, o.trainingExport),
+	})
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "", "output format")
 	f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
@@ -87,7 +85,7 @@ dropped or kept, as
 	return cmd
 }
 
-func trainingExport(ctx context.Context, p *cli.Project, o trainingExportOptions) error {
+func (o *trainingExportOptions) trainingExport(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.format == "" || o.in == "" || o.out == "" || o.base == "" {
 		return cli.Usage(errors.New("training export needs --format, --in, --out and --base-model"),
 			"see: runplan training export --help")
@@ -134,7 +132,7 @@ func trainingExport(ctx context.Context, p *cli.Project, o trainingExportOptions
 }
 
 // exportModels finds the renderer of conversations and the token counter.
-func exportModels(ctx context.Context, p *cli.Project, o trainingExportOptions, options *export.Options) error {
+func exportModels(ctx context.Context, p *cli.Project, o *trainingExportOptions, options *export.Options) error {
 	server := func(what string) (opts llm.Options, m llm.Model, err error) {
 		_, name, _ := strings.Cut(what, ":")
 		switch {
@@ -220,7 +218,7 @@ func exportTrouble(ctx context.Context, err error) error {
 	return pairsTrouble(err)
 }
 
-func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) {
+func showExport(a *cli.App, m export.Manifest, o *trainingExportOptions) {
 	var rows ui.Rows
 	add := func(name string, s curate.Side) { rows.Add(name, s.Examples, s.Positive, s.Negative, s.Preferences) }
 	add("train", m.Train)

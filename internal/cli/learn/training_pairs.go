@@ -80,9 +80,7 @@ remains, of the environment, the settings, copied files or training.canaries, th
   runplan training pairs --out data                 write the examples
   runplan training pairs --stage execute_code --since 720h --out -`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingPairs(ctx, p, o))
-		}),
+		RunE: stoppable(a, o.trainingPairs),
 	})
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
@@ -98,7 +96,7 @@ func checkStage(name string) error {
 	return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(name)), "stages are %s", phrase.List(training.Stages()))
 }
 
-func trainingPairs(ctx context.Context, p *cli.Project, o trainingPairsOptions) error {
+func (o *trainingPairsOptions) trainingPairs(ctx context.Context, p *cli.Project, _ []string) error {
 	if p.JSON && o.out == "-" {
 		return cli.Usage(errors.New("--json and --out - both write to standard output"), "leave one of them out")
 	}
@@ -183,7 +181,7 @@ func pairsTrouble(err error) error {
 			store.ErrRow))
 }
 
-func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOptions) error {
+func tellPairs(a *cli.App, t training.Tally, s logged.Source, o *trainingPairsOptions) error {
 	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			Repo    string `json:"repo"`
@@ -224,9 +222,7 @@ Secrets are removed; if one remains, nothing is written.
   runplan training trajectories --out trajectories
   runplan training trajectories --task 20300101-100000-4f2a/1 --out one`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, writeTrajectories(ctx, p, o))
-		}),
+		RunE: stoppable(a, o.writeTrajectories),
 	})
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "output folder: new or empty")
@@ -234,7 +230,7 @@ Secrets are removed; if one remains, nothing is written.
 	return cmd
 }
 
-func writeTrajectories(ctx context.Context, p *cli.Project, o trajectoriesOptions) error {
+func (o *trajectoriesOptions) writeTrajectories(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.out == "" {
 		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out trajectories")
 	}

@@ -59,9 +59,7 @@ The plan is a TOML file for you to edit; runplan training curate reads it.
   runplan training plan --stage scope --in data --out plan.toml
   runplan training plan --in data --out plan.toml --ask-model --context-window 32768 --reserved-tokens 4096`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingPlan(ctx, p, o))
-		}),
+		RunE: stoppable(a, o.trainingPlan),
 	})
 	f := cmd.Flags()
 	f.StringVar(&o.stage, "stage", "", "stage to plan for (default: the weakest): "+phrase.List(training.Stages()))
@@ -74,6 +72,14 @@ The plan is a TOML file for you to edit; runplan training curate reads it.
 	return cmd
 }
 
+// stoppable returns the RunE function of a command that writes all or nothing, see [interrupted].
+func stoppable(a *cli.App, do func(context.Context, *cli.Project, []string) error) func(*cobra.Command,
+	[]string) error {
+	return a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
+		return interrupted(ctx, do(ctx, p, args))
+	})
+}
+
 // interrupted sets the exit code of an error that a signal caused.
 func interrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
@@ -82,7 +88,7 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-func trainingPlan(ctx context.Context, p *cli.Project, o trainingPlanOptions) error {
+func (o *trainingPlanOptions) trainingPlan(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.stage != "" {
 		if err := checkStage(o.stage); err != nil {
 			return err
@@ -150,7 +156,7 @@ func trainingPlan(ctx context.Context, p *cli.Project, o trainingPlanOptions) er
 }
 
 // advisedPlan has the model decide about a plan. Stages without any data are not offered to it.
-func advisedPlan(ctx context.Context, p *cli.Project, o trainingPlanOptions, found plan.Analysis,
+func advisedPlan(ctx context.Context, p *cli.Project, o *trainingPlanOptions, found plan.Analysis,
 	draft plan.Plan, task string) (plan.Plan, error) {
 	adviser, err := o.adviser(ctx, p, llm.TrainPlan, task)
 	if err != nil {
@@ -174,7 +180,7 @@ func decisionText(p plan.Plan) []string {
 	return []string{fmt.Sprintf("Model %s chose stage %s: %s", d.Model, p.Stage, d.Reasons.Stage)}
 }
 
-func evidence(ctx context.Context, p *cli.Project, o trainingPlanOptions) (plan.Evidence, error) {
+func evidence(ctx context.Context, p *cli.Project, o *trainingPlanOptions) (plan.Evidence, error) {
 	var e plan.Evidence
 	log, found, err := cli.IfExists(store.OpenLog(ctx, p.Layout.Journal()))
 	if err != nil {

@@ -45,9 +45,7 @@ remain stored if the command is interrupted. Everything works without enrichment
 			}
 			return nil
 		},
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return enrichIndex(ctx, p, o)
-		}),
+		RunE: a.StoppableInProject(o.enrichIndex),
 	})
 	f := cmd.Flags()
 	f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
@@ -55,7 +53,7 @@ remain stored if the command is interrupted. Everything works without enrichment
 	return cmd
 }
 
-func enrichIndex(ctx context.Context, p *cli.Project, o enrichOptions) error {
+func (o *enrichOptions) enrichIndex(ctx context.Context, p *cli.Project, _ []string) error {
 	if err := p.TrustConfig(); err != nil {
 		return err
 	}
@@ -98,7 +96,7 @@ func promote(ctx context.Context, p *cli.Project, d enrich.Deps) (int, error) {
 	return n, cli.CuratedTrouble(errors.Join(err, db.Close()))
 }
 
-func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) {
+func printEnriched(a *cli.App, res enrich.Result, o *enrichOptions) {
 	var rows ui.Rows
 	rows.Add("files in the index", res.Files)
 	rows.Add("sent to the model", res.Asked)

@@ -60,9 +60,7 @@ or a file, or [budget] of the configuration; there is no default.
 			}
 			return nil
 		},
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return retrieveFor(ctx, p, args[0], o)
-		}),
+		RunE: a.StoppableInProject(o.retrieveFor),
 	})
 	f := cmd.Flags()
 	f.StringVar(&o.plan, "plan", "", "plan whose files come first")
@@ -75,7 +73,7 @@ or a file, or [budget] of the configuration; there is no default.
 	return cmd
 }
 
-func retrieveFor(ctx context.Context, p *cli.Project, task string, o retrieveOptions) error {
+func (o *retrieveOptions) retrieveFor(ctx context.Context, p *cli.Project, args []string) error {
 	var err error
 	stages := retrieve.StageNames() // without a model, no stage runs
 	if !o.alone {
@@ -129,7 +127,7 @@ func retrieveFor(ctx context.Context, p *cli.Project, task string, o retrieveOpt
 	deps := r.deps(r.LLM, r.Journal, session)
 	deps.Info = func(text string) { fmt.Fprintf(p.Stderr, "note: %s\n", ui.Sanitize(text)) }
 	pkg, err := retrieve.Retrieve(ctx, deps,
-		retrieve.Request{Task: id, Text: task, Dir: p.Repo.Root, Stages: stages, Budget: budget, Files: files})
+		retrieve.Request{Task: id, Text: args[0], Dir: p.Repo.Root, Stages: stages, Budget: budget, Files: files})
 	err = errors.Join(err, r.PutAway(ctx, session, id),
 		r.Journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
 	if err != nil {
@@ -152,7 +150,7 @@ func Unmatched(a *cli.App, task string, err error) error {
 }
 
 // printPackage prints a package as text for people, as a prompt, or as JSON.
-func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
+func printPackage(a *cli.App, pkg retrieve.Package, o *retrieveOptions) error {
 	switch {
 	case a.JSON:
 		return cli.AsJSON(a.Stdout, struct {

@@ -158,13 +158,11 @@ text in the inbox never changes the tier. Items stay open until a person marks t
 
 It needs [models] in the configuration, and the identity documents, which begin each question: runplan trust identity.`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return processInbox(ctx, p)
-		}),
+		RunE: a.StoppableInProject(processInbox),
 	})
 }
 
-func processInbox(ctx context.Context, p *cli.Project) error {
+func processInbox(ctx context.Context, p *cli.Project, _ []string) error {
 	c, err := classifier(ctx, p)
 	if err != nil {
 		return err
