@@ -26,6 +26,11 @@ type face struct {
 	tone ui.Tone
 }
 
+// Word, Tone and Icon are for templates.
+func (f face) Word() string  { return f.word }
+func (f face) Tone() ui.Tone { return f.tone }
+func (f face) Icon() string  { return ui.Style{}.Icon(f.tone) }
+
 // faceOf returns the displayed state of batch b of run s. A batch is busy only while its run is live.
 func faceOf(s runner.Summary, b runner.BatchSummary) face {
 	active := s.Status.Live()
