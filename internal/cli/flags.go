@@ -83,8 +83,11 @@ type With struct {
 	JSON  string // what --json prints, such as "a JSON array"; "" for no such flag
 }
 
-// Command adds to a command what it has in common with others.
-func (a *App) Command(w With, cmd *cobra.Command) *cobra.Command {
+// Flags are the flags of a command.
+type Flags = pflag.FlagSet
+
+// Command adds to a command what it has in common with others, and then its own flags.
+func (a *App) Command(w With, cmd *cobra.Command, own ...func(*Flags)) *cobra.Command {
 	f := cmd.Flags()
 	if w.Repo {
 		f.StringVar(&a.Dir, "repo", "", "repository (default: that of the current folder)")
@@ -97,6 +100,9 @@ func (a *App) Command(w With, cmd *cobra.Command) *cobra.Command {
 	}
 	if w.Exits != "" {
 		cmd.Long += "\n\nExit status:\n" + exitStatus(strings.Fields(w.Exits))
+	}
+	for _, add := range own {
+		add(f)
 	}
 	return cmd
 }

@@ -57,7 +57,7 @@ All of it is in knowledge/curricula/code-architect.`,
 
 func newCorpusBuildCommand(a *cli.App) *cobra.Command {
 	var o corpusOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "build",
 		Short: "Make training pairs from all reviews",
 		Long: `Make a pair of each review of a candidate (forward) and of a live unit or file (retroactive) whose code
@@ -67,9 +67,7 @@ unit are on one side of the split. Reviews whose code has changed, or that have 
 The same reviews, code and seed give identical files.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(o.buildCorpus),
-	})
-	cmd.Flags().Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units")
-	return cmd
+	}, func(f *cli.Flags) { f.Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units") })
 }
 
 func newCorpusStatusCommand(a *cli.App) *cobra.Command {

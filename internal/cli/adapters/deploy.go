@@ -33,7 +33,7 @@ type deployOptions struct {
 
 func newTrainingDeployCommand(a *cli.App) *cobra.Command {
 	var o deployOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 3 5 6 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 3 5 6 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "deploy NAME[@VERSION]",
 		Short: "Deploy a trained adapter",
 		Long: `Deploy a version of an adapter, by default the last one. Its file is checked, the Ollama server makes a
@@ -49,15 +49,15 @@ A line of [models.overrides] overrides an adapter. --override writes the model i
   runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
 		Args: cli.ExactlyOne("the name of an adapter"),
 		RunE: a.StoppableInProject(o.deployAdapter),
+	}, func(f *cli.Flags) {
+		cli.SignFlags(f, &o.by)
+		f.BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
 	})
-	cli.SignFlags(cmd.Flags(), &o.by)
-	cmd.Flags().BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
-	return cmd
 }
 
 func newTrainingRollbackCommand(a *cli.App) *cobra.Command {
 	var o deployOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 3 5 6 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 3 5 6 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "rollback NAME",
 		Short: "Roll back the active adapter",
 		Long: `Deactivate the active version of an adapter. The previously deployed one becomes active again once it
@@ -66,10 +66,10 @@ signs for it.`,
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
 		Args:    cli.ExactlyOne("the name of an adapter"),
 		RunE:    a.StoppableInProject(o.rollbackAdapter),
+	}, func(f *cli.Flags) {
+		cli.SignFlags(f, &o.by)
+		f.BoolVar(&o.toBase, "to-base", false, "deactivate the adapter; use the base model")
 	})
-	cli.SignFlags(cmd.Flags(), &o.by)
-	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "deactivate the adapter; use the base model")
-	return cmd
 }
 
 func (o *deployOptions) deployAdapter(ctx context.Context, p *cli.Project, args []string) error {

@@ -20,7 +20,7 @@ import (
 func NewGraduationCommand(a *cli.App) *cobra.Command {
 	var record bool
 	var seed uint64
-	cmd := a.Command(cli.With{Exits: "0 2 5", Repo: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "graduation",
 		Short: "Report whether every generation of an adapter still needs a review",
 		Long: `Measure the generations of code-architect in each training cycle: mean divergence of the last 10 (at most 0.15), share that was
@@ -84,11 +84,10 @@ the journal.`,
 			}
 			return showGraduation(a, state, cycles, since)
 		}),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&record, "record", false, "record the result")
+		f.Uint64Var(&seed, "seed", 1, "random seed for the sample of generations")
 	})
-	f := cmd.Flags()
-	f.BoolVar(&record, "record", false, "record the result")
-	f.Uint64Var(&seed, "seed", 1, "random seed for the sample of generations")
-	return cmd
 }
 
 // versionOf returns the version number of an adapter's model tag, which ends in, say, -v3.

@@ -29,7 +29,7 @@ type trainOptions struct {
 // NewTrainCommand returns the command training train.
 func NewTrainCommand(a *cli.App) *cobra.Command {
 	var o trainOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 3 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 3 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "train --adapter NAME --yes",
 		Short: "Train an adapter with your own program",
 		Long: `Start the program that training.trainer names, and keep the adapter that it makes as the next version.
@@ -52,13 +52,12 @@ is deployed.`,
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,
 		RunE:    a.StoppableInProject(o.train),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
+		f.StringVar(&o.data, "data", "", "folder with train.jsonl (default: that of the curriculum)")
+		f.BoolVar(&o.yes, "yes", false, "start it")
+		cli.SignFlags(f, &o.by)
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
-	f.StringVar(&o.data, "data", "", "folder with train.jsonl (default: that of the curriculum)")
-	f.BoolVar(&o.yes, "yes", false, "start it")
-	cli.SignFlags(f, &o.by)
-	return cmd
 }
 
 func (o *trainOptions) train(ctx context.Context, p *cli.Project, _ []string) error {

@@ -37,7 +37,7 @@ type validateOptions struct {
 // NewValidateCommand returns the command training validate.
 func NewValidateCommand(a *cli.App) *cobra.Command {
 	var o validateOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "validate --adapter NAME[@VERSION] | --unit UNIT",
 		Short: "Measure the quality of an adapter's answers",
 		Long: `Have an adapter answer the examples of validation.jsonl, which it was not trained on, and measure the answers. A version that is
@@ -57,13 +57,12 @@ declare have no weight.
   runplan training validate --unit orders`,
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(o.validateModels),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.adapter, "adapter", "", "adapter to measure: NAME for its last version, or NAME@VERSION")
+		f.StringVar(&o.unit, "unit", "", "measure an existing unit instead")
+		f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
+		f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.adapter, "adapter", "", "adapter to measure: NAME for its last version, or NAME@VERSION")
-	f.StringVar(&o.unit, "unit", "", "measure an existing unit instead")
-	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
-	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
-	return cmd
 }
 
 func (o *validateOptions) validateModels(ctx context.Context, p *cli.Project, _ []string) error {

@@ -27,7 +27,7 @@ import (
 func newBlueprintInitCommand(a *cli.App) *cobra.Command {
 	var sources []string
 	var print bool
-	cmd := a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "init UNIT --source GLOB",
 		Short: "Draft a candidate from existing code",
 		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls,
@@ -38,11 +38,11 @@ replaces no existing blueprint.`,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return blueprintInit(ctx, p, args[0], sources, print)
 		}),
+	}, func(f *cli.Flags) {
+		f.StringArrayVar(&sources, "source", nil,
+			"files of the unit: a path or glob below the repository root (repeatable)")
+		f.BoolVar(&print, "print", false, "print the draft and write nothing")
 	})
-	cmd.Flags().StringArrayVar(&sources, "source", nil,
-		"files of the unit: a path or glob below the repository root (repeatable)")
-	cmd.Flags().BoolVar(&print, "print", false, "print the draft and write nothing")
-	return cmd
 }
 
 func blueprintInit(ctx context.Context, p *cli.Project, unit string, sources []string, print bool) error {
@@ -113,7 +113,7 @@ func sourceFiles(ctx context.Context, p *cli.Project, globs []string) ([]string,
 
 func newBlueprintCheckCommand(a *cli.App) *cobra.Command {
 	var live bool
-	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON array"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "check UNIT...",
 		Short: "Compare the source of units with their blueprints, without a model",
 		Long: `Check what a program can check: exact endpoints, all interfaces, enumerations, constants and models,
@@ -126,9 +126,7 @@ source files changed.`,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return blueprintCheck(ctx, p, args, live)
 		}),
-	})
-	cmd.Flags().BoolVar(&live, "live", false, "check the live blueprint")
-	return cmd
+	}, func(f *cli.Flags) { f.BoolVar(&live, "live", false, "check the live blueprint") })
 }
 
 func blueprintCheck(ctx context.Context, p *cli.Project, units []string, live bool) error {
@@ -203,7 +201,7 @@ func showChecked(a *cli.App, all []blueprint.Checked) {
 func newBlueprintGenerateCommand(a *cli.App) *cobra.Command {
 	var fix bool
 	var session, out string
-	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "generate UNIT",
 		Short: "Print the context for writing the code of a candidate",
 		Long: `Print the context for writing the code of a candidate: its blueprint, all live blueprints, the source of the three units that
@@ -235,9 +233,9 @@ session is adapter, so that runplan training graduation recognizes its generatio
 			}
 			return err
 		}),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&fix, "fix", false, "attach the list of the last review's rejections")
+		f.StringVar(&session, "session", "", "the session that writes the code, or adapter for the trained adapter")
+		f.StringVar(&out, "out", "", "file for the context (default: standard output)")
 	})
-	cmd.Flags().BoolVar(&fix, "fix", false, "attach the list of the last review's rejections")
-	cmd.Flags().StringVar(&session, "session", "", "the session that writes the code, or adapter for the trained adapter")
-	cmd.Flags().StringVar(&out, "out", "", "file for the context (default: standard output)")
-	return cmd
 }

@@ -27,7 +27,7 @@ import (
 
 func newBlueprintPromoteCommand(a *cli.App) *cobra.Command {
 	var by trust.Signed
-	cmd := a.Command(cli.With{Exits: "0 1 2 3 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 3 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "promote UNIT",
 		Short: "Promote a candidate to a live blueprint, stage by stage",
 		Long: `Take a candidate through nine stages: 1 blueprint (it can be read), 2 check (the mechanical check), 3 validation (the gates lint,
@@ -42,9 +42,7 @@ Promotion is never automatic: without --signature it waits at stage 7, and exits
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return blueprintPromote(ctx, p, args[0], by)
 		}),
-	})
-	cli.SignFlags(cmd.Flags(), &by)
-	return cmd
+	}, func(f *cli.Flags) { cli.SignFlags(f, &by) })
 }
 
 func blueprintPromote(ctx context.Context, p *cli.Project, unit string, by trust.Signed) error {

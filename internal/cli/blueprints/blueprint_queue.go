@@ -53,7 +53,7 @@ func showQueue(a *cli.App, items []lifecycle.Item) {
 func newBlueprintCloseCommand(a *cli.App) *cobra.Command {
 	var approve, fixed bool
 	var by trust.Signed
-	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "close ID --approve --signature NAME --reason TEXT",
 		Short: "Close an item of the queue",
 		Long: `Close an item. Closing it without a fix acknowledges the discrepancy; with --fixed the code was
@@ -85,12 +85,11 @@ for runplan promote.`,
 			}
 			return nil
 		}),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&approve, "approve", false, "confirm that you agree to the discrepancy")
+		f.BoolVar(&fixed, "fixed", false, "the code was corrected")
+		cli.SignFlags(f, &by)
 	})
-	f := cmd.Flags()
-	f.BoolVar(&approve, "approve", false, "confirm that you agree to the discrepancy")
-	f.BoolVar(&fixed, "fixed", false, "the code was corrected")
-	cli.SignFlags(f, &by)
-	return cmd
 }
 
 func newBlueprintJournalCommand(a *cli.App) *cobra.Command {

@@ -34,7 +34,7 @@ type blueprintReviewOptions struct {
 
 func newBlueprintReviewCommand(a *cli.App) *cobra.Command {
 	var o blueprintReviewOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 3 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 3 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "review UNIT",
 		Short: "Have a cold reviewer compare a unit with its blueprint",
 		Long: `Summarise the source files of a unit and ask a cold reviewer whether they keep the promises of the
@@ -51,16 +51,15 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
   runplan blueprint review orders --answer answer.json --session 4711`,
 		Args: cli.ExactlyOne("the name of a unit"),
 		RunE: a.StoppableInProject(o.blueprintReview),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.live, "live", false, "review the live blueprint, for the retroactive corpus")
+		f.StringVar(&o.answer, "answer", "", "file with the answer of a reviewer; - is standard input")
+		f.StringVar(&o.session, "session", "", "with --answer: the reviewer's session; it must not have written the code")
+		f.StringVar(&o.scope, "file", "", "review one source file against the duties of its role")
+		f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (default), adapter or human")
+		f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
+		f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
 	})
-	f := cmd.Flags()
-	f.BoolVar(&o.live, "live", false, "review the live blueprint, for the retroactive corpus")
-	f.StringVar(&o.answer, "answer", "", "file with the answer of a reviewer; - is standard input")
-	f.StringVar(&o.session, "session", "", "with --answer: the reviewer's session; it must not have written the code")
-	f.StringVar(&o.scope, "file", "", "review one source file against the duties of its role")
-	f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (default), adapter or human")
-	f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
-	f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
-	return cmd
 }
 
 func (o blueprintReviewOptions) state() blueprint.State {

@@ -22,7 +22,7 @@ type maintainOptions struct {
 // NewMaintainCommand returns the command maintain.
 func NewMaintainCommand(a *cli.App) *cobra.Command {
 	var o maintainOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "a JSON array"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "a JSON array"}, &cobra.Command{
 		Use:   "maintain",
 		Short: "Do the maintenance tasks of this repository",
 		Long: `Do the maintenance of this repository, in this order: the mechanical check of all live blueprints, then a cold
@@ -33,11 +33,10 @@ task.
 It can be interrupted at any time; finished work stays and is not repeated.`,
 		Args: cobra.NoArgs,
 		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error { return maintain(ctx, a, o) }),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")
+		f.StringVar(&o.only, "task", "", "do one task only")
 	})
-	f := cmd.Flags()
-	f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")
-	f.StringVar(&o.only, "task", "", "do one task only")
-	return cmd
 }
 
 func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {

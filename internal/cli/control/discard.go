@@ -24,7 +24,7 @@ import (
 // NewDiscardCommand returns the command discard.
 func NewDiscardCommand(a *cli.App) *cobra.Command {
 	var all bool
-	cmd := a.Command(cli.With{Exits: "0 2 5 6"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5 6"}, &cobra.Command{
 		Use:   "discard RUN",
 		Short: "Give up an unfinished run",
 		Example: `  runplan discard 1f0c2a7b
@@ -39,9 +39,9 @@ runplan cancel RUN. To revert what a finished run landed: runplan undo RUN.`,
 		RunE: a.ByPerson("discarding a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return discard(ctx, p, args[0], all)
 		})),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&all, "all", false, "also remove worktrees and branches with work that exists nowhere else")
 	})
-	cmd.Flags().BoolVar(&all, "all", false, "also remove worktrees and branches with work that exists nowhere else")
-	return cmd
 }
 
 func exactlyOneRun(_ *cobra.Command, args []string) error {

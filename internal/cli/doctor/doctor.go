@@ -36,7 +36,7 @@ type Check struct {
 // NewDoctorCommand returns the command doctor.
 func NewDoctorCommand(a *cli.App) *cobra.Command {
 	var agent, confined string
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "a JSON array"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the requirements of a run, and show how to meet them",
 		Long: "Check git, the repository, the settings, the agents, the models and the tools of gates." +
@@ -70,12 +70,12 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 			}
 			return err
 		},
+	}, func(f *cli.Flags) {
+		f.StringVar(&agent, "agent", "",
+			"try an agent in a scratch repository: it answers a question and writes a file")
+		f.StringVar(&confined, "sandbox", "",
+			"try the sandbox of an agent: what must work inside, and what must not")
 	})
-	cmd.Flags().StringVar(&agent, "agent", "",
-		"try an agent in a scratch repository: it answers a question and writes a file")
-	cmd.Flags().StringVar(&confined, "sandbox", "",
-		"try the sandbox of an agent: what must work inside, and what must not")
-	return cmd
 }
 
 // ExamineGates reports for each gate of the tree whether its tools are installed. It runs nothing of the tree.

@@ -51,7 +51,7 @@ type GateOptions struct {
 // NewGateCommand returns the command gate.
 func NewGateCommand(a *cli.App) *cobra.Command {
 	var o GateOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true}, &cobra.Command{
 		Use:   "gate",
 		Short: "Run the gates on the working tree",
 		Long: `Run the gates on the working tree as it is: linters, type checks, tests, secrets and what
@@ -74,31 +74,30 @@ and the exit status is 5.`,
 			}
 			return gate(cmd.Context(), a, o)
 		},
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.Base, "base", "", "commit or branch to compare with")
+		f.BoolVar(&o.all, "all", false, "check the whole tree, not only the change")
+		f.StringSliceVar(&o.only, "only", nil, "names of the gates to run; lint means all lint:* gates")
+		f.BoolVar(&o.JSON, "json", false, "print a JSON object")
+		f.BoolVar(&o.Baseline, "baseline", false,
+			"run failing gates on the base as well: failures of the base are shown and do not block (on with --base)")
+		f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
+		f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
+		f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
+		f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the step summary of the workflow")
+		f.StringSliceVar(&o.regression.files, "regression", nil,
+			"test that must fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
+		f.StringVar(&o.regression.command, "regression-command", "",
+			"shell command that runs the test, if runplan cannot find one")
+		f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns,
+			"number of runs on each side; a flaky test is rejected")
+		f.BoolVar(&o.mutants.asked, "mutants", false, "mutate the changed lines and report mutants that no test detects")
+		f.DurationVar(&o.mutants.budget, "mutants-budget", defaultMutantsBudget, "time limit for all tests on mutants")
+		f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must detect (0 only reports)")
+		f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
+		f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
+		f.BoolVar(&o.strictAST, "strict-ast", false, cli.StrictASTUse)
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.Base, "base", "", "commit or branch to compare with")
-	f.BoolVar(&o.all, "all", false, "check the whole tree, not only the change")
-	f.StringSliceVar(&o.only, "only", nil, "names of the gates to run; lint means all lint:* gates")
-	f.BoolVar(&o.JSON, "json", false, "print a JSON object")
-	f.BoolVar(&o.Baseline, "baseline", false,
-		"run failing gates on the base as well: failures of the base are shown and do not block (on with --base)")
-	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
-	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
-	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
-	f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the step summary of the workflow")
-	f.StringSliceVar(&o.regression.files, "regression", nil,
-		"test that must fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
-	f.StringVar(&o.regression.command, "regression-command", "",
-		"shell command that runs the test, if runplan cannot find one")
-	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns,
-		"number of runs on each side; a flaky test is rejected")
-	f.BoolVar(&o.mutants.asked, "mutants", false, "mutate the changed lines and report mutants that no test detects")
-	f.DurationVar(&o.mutants.budget, "mutants-budget", defaultMutantsBudget, "time limit for all tests on mutants")
-	f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must detect (0 only reports)")
-	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
-	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
-	f.BoolVar(&o.strictAST, "strict-ast", false, cli.StrictASTUse)
-	return cmd
 }
 
 // Inspection is one check of the working tree by "runplan gate".

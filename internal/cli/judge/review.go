@@ -40,7 +40,7 @@ type ReviewOptions struct {
 // NewReviewCommand returns the command review.
 func NewReviewCommand(a *cli.App) *cobra.Command {
 	var o ReviewOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "review",
 		Short: "Review a change in seven passes",
 		Long: `Review the difference from the base, including untracked files, in seven passes:
@@ -67,20 +67,19 @@ The base is the merge base with --base, or with the main branch; without
 one it is the last commit. Nothing in the tree is changed.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(o.reviewChange),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.base, "base", "", "commit or branch to compare with")
+		f.IntSliceVar(&o.only, "only", nil, "numbers of the passes to run")
+		f.BoolVar(&o.selfFix, "self-fix", false, "the change answers a feedback: run pass 7 too; needs --feedback")
+		f.StringVar(&o.feedback, "feedback", "", "file with the feedback that the change answers")
+		f.StringVar(&o.plan, "plan", "", "file with the request: a plan, a batch, an issue")
+		f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
+		f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
+		f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
+		f.StringVar(&o.accept, "accept", "", "id of a finding that is right but will not be fixed; needs --reason")
+		f.StringVar(&o.refute, "refute", "", "id of a finding that is wrong; needs --reason")
+		f.StringVar(&o.reason, "reason", "", "why a finding is accepted or refuted")
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.base, "base", "", "commit or branch to compare with")
-	f.IntSliceVar(&o.only, "only", nil, "numbers of the passes to run")
-	f.BoolVar(&o.selfFix, "self-fix", false, "the change answers a feedback: run pass 7 too; needs --feedback")
-	f.StringVar(&o.feedback, "feedback", "", "file with the feedback that the change answers")
-	f.StringVar(&o.plan, "plan", "", "file with the request: a plan, a batch, an issue")
-	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
-	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
-	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
-	f.StringVar(&o.accept, "accept", "", "id of a finding that is right but will not be fixed; needs --reason")
-	f.StringVar(&o.refute, "refute", "", "id of a finding that is wrong; needs --reason")
-	f.StringVar(&o.reason, "reason", "", "why a finding is accepted or refuted")
-	return cmd
 }
 
 func (o *ReviewOptions) reviewChange(ctx context.Context, p *cli.Project, _ []string) error {

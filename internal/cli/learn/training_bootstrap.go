@@ -37,7 +37,7 @@ type bootstrapOptions struct {
 
 func newTrainingBootstrapCommand(a *cli.App) *cobra.Command {
 	var o bootstrapOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "the manifest as one JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "the manifest as one JSON object"}, &cobra.Command{
 		Use:   "bootstrap REPO",
 		Short: "Make training examples from a repository's history",
 		Long: `Make examples of the history of a repository, without any run. A commit is a completed task:
@@ -60,15 +60,14 @@ irrelevant files and chunks are offered.
 		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			return bootstrapExamples(ctx, a, args[0], o)
 		}),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.out, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
+		f.Uint64Var(&o.seed, "seed", 1, "random seed")
+		f.StringSliceVar(&o.stages, "stages", nil,
+			"task_analysis, scope, precision, execute_plan, execute_code (default: all)")
+		f.IntVar(&o.max, "max", 0, "maximum number of commits, newest first (0: all)")
+		f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
-	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.StringSliceVar(&o.stages, "stages", nil,
-		"task_analysis, scope, precision, execute_plan, execute_code (default: all)")
-	f.IntVar(&o.max, "max", 0, "maximum number of commits, newest first (0: all)")
-	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
-	return cmd
 }
 
 func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapOptions) error {

@@ -45,7 +45,7 @@ func newTrainingExportCommand(a *cli.App) *cobra.Command {
 		fmt.Fprintf(&formats, "  %-26s%s\n", f.Name, f.What)
 	}
 	with := cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "the counts as one JSON object"}
-	cmd := a.Command(with, &cobra.Command{
+	return a.Command(with, &cobra.Command{
 		Use:   "export --format FORMAT --in DIR --out DIR --base-model MODEL",
 		Short: "Export a dataset in a trainer's format, with its configuration",
 		Long: `Write a dataset in a trainer's format: train and validation file, a configuration that is ready to run,
@@ -67,22 +67,21 @@ dropped or kept, as
   runplan training export --format mlx --in set --out for-mlx --base-model ./model --template ./model --too-long drop`,
 		Args: cobra.NoArgs,
 		RunE: stoppable(a, o.trainingExport),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.format, "format", "", "output format")
+		f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
+		f.StringVar(&o.out, "out", "", "folder to write to")
+		f.StringVar(&o.base, "base-model", "", "model to train, as the trainer knows it")
+		f.StringVar(&o.template, "template", "none", "template of the model: a file or folder, ollama:MODEL, or none")
+		f.StringVar(&o.end, "end", "", "text that ends an answer, for a *.gotmpl that does not show it")
+		f.StringVar(&o.count, "count", "estimate", "how to count tokens: estimate, or ollama:MODEL")
+		f.IntVar(&o.tokens, "max-tokens", 0, "maximum length of an example (default: that of the plan)")
+		f.StringVar(&o.long, "too-long", string(export.Fail), "handling of longer examples: fail, drop or keep")
+		f.StringSliceVar(&o.licenses, "licenses", nil,
+			"only examples of repositories with these licenses, such as MIT,Apache-2.0")
+		f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
+		f.BoolVar(&o.replace, "replace", false, "replace an existing export")
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.format, "format", "", "output format")
-	f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
-	f.StringVar(&o.out, "out", "", "folder to write to")
-	f.StringVar(&o.base, "base-model", "", "model to train, as the trainer knows it")
-	f.StringVar(&o.template, "template", "none", "template of the model: a file or folder, ollama:MODEL, or none")
-	f.StringVar(&o.end, "end", "", "text that ends an answer, for a *.gotmpl that does not show it")
-	f.StringVar(&o.count, "count", "estimate", "how to count tokens: estimate, or ollama:MODEL")
-	f.IntVar(&o.tokens, "max-tokens", 0, "maximum length of an example (default: that of the plan)")
-	f.StringVar(&o.long, "too-long", string(export.Fail), "handling of longer examples: fail, drop or keep")
-	f.StringSliceVar(&o.licenses, "licenses", nil,
-		"only examples of repositories with these licenses, such as MIT,Apache-2.0")
-	f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
-	f.BoolVar(&o.replace, "replace", false, "replace an existing export")
-	return cmd
 }
 
 func (o *trainingExportOptions) trainingExport(ctx context.Context, p *cli.Project, _ []string) error {

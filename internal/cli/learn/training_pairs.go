@@ -60,7 +60,7 @@ func (o logRows) options(now time.Time) (logged.Options, error) {
 
 func newTrainingPairsCommand(a *cli.App) *cobra.Command {
 	var o trainingPairsOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "the counts as one JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "the counts as one JSON object"}, &cobra.Command{
 		Use:   "pairs",
 		Short: "Make training examples from the log, proven by receipts",
 		Long: `Make examples of the records of runs: the questions to models in each stage, with their results; the
@@ -81,12 +81,11 @@ remains, of the environment, the settings, copied files or training.canaries, th
   runplan training pairs --stage execute_code --since 720h --out -`,
 		Args: cobra.NoArgs,
 		RunE: stoppable(a, o.trainingPairs),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
+		f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+phrase.List(training.Stages()))
+		o.rows.flags(f, "row")
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
-	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+phrase.List(training.Stages()))
-	o.rows.flags(f, "row")
-	return cmd
 }
 
 func checkStage(name string) error {
@@ -209,7 +208,7 @@ type trajectoriesOptions struct {
 
 func newTrainingTrajectoriesCommand(a *cli.App) *cobra.Command {
 	var o trajectoriesOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "the counts as one JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "the counts as one JSON object"}, &cobra.Command{
 		Use:   "trajectories",
 		Short: "Write the attempts of agents as trajectories, proven by receipts",
 		Long: `Write each attempt of an agent at a merged batch as a trajectory in the Agent Trajectory Interchange
@@ -223,11 +222,10 @@ Secrets are removed; if one remains, nothing is written.
   runplan training trajectories --task 20300101-100000-4f2a/1 --out one`,
 		Args: cobra.NoArgs,
 		RunE: stoppable(a, o.writeTrajectories),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.out, "out", "", "output folder: new or empty")
+		o.rows.flags(f, "attempt")
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "output folder: new or empty")
-	o.rows.flags(f, "attempt")
-	return cmd
 }
 
 func (o *trajectoriesOptions) writeTrajectories(ctx context.Context, p *cli.Project, _ []string) error {

@@ -33,7 +33,7 @@ type trainingTasksOptions struct {
 
 func newTrainingTasksCommand(a *cli.App) *cobra.Command {
 	var o trainingTasksOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "the manifest as one JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "the manifest as one JSON object"}, &cobra.Command{
 		Use:   "tasks REPO",
 		Short: "Export commits whose tests fail before them and pass after them",
 		Long: `Read the history of a repository, newest commit first, and export the commits that make a runnable task:
@@ -58,16 +58,15 @@ It runs the tests of the repository, and its set-up if the settings name one.
 		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			return interrupted(ctx, exportTasks(ctx, a, args[0], o))
 		}),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.out, "out", "", "output folder: new or empty")
+		f.StringArrayVar(&o.commits, "commit", nil, "use only this commit; may be repeated")
+		f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
+		f.IntVar(&o.max, "max", 20, "maximum number of tasks (0: all)")
+		f.IntVar(&o.tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
+		f.IntVar(&o.runs, "runs", 2, "number of runs of the tests on each side")
+		f.DurationVar(&o.limit, "timeout", 5*time.Minute, "time limit of one run of tests")
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "output folder: new or empty")
-	f.StringArrayVar(&o.commits, "commit", nil, "use only this commit; may be repeated")
-	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
-	f.IntVar(&o.max, "max", 20, "maximum number of tasks (0: all)")
-	f.IntVar(&o.tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
-	f.IntVar(&o.runs, "runs", 2, "number of runs of the tests on each side")
-	f.DurationVar(&o.limit, "timeout", 5*time.Minute, "time limit of one run of tests")
-	return cmd
 }
 
 func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOptions) error {

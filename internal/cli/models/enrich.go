@@ -24,7 +24,7 @@ type enrichOptions struct {
 // NewEnrichCommand returns the command enrich.
 func NewEnrichCommand(a *cli.App) *cobra.Command {
 	var o enrichOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 6 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 6 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "enrich [REPO]",
 		Short: "Have a model describe each file of the index",
 		Long: `Ask the reasoning model to describe each file of the index: purpose, module, domain, concepts,
@@ -46,11 +46,10 @@ remain stored if the command is interrupted. Everything works without enrichment
 			return nil
 		},
 		RunE: a.StoppableInProject(o.enrichIndex),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
+		f.IntVar(&o.limit, "limit", -1, "describe at most this many files (-1: all)")
 	})
-	f := cmd.Flags()
-	f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
-	f.IntVar(&o.limit, "limit", -1, "describe at most this many files (-1: all)")
-	return cmd
 }
 
 func (o *enrichOptions) enrichIndex(ctx context.Context, p *cli.Project, _ []string) error {

@@ -35,7 +35,7 @@ type indexOptions struct {
 // NewIndexCommand returns the command index.
 func NewIndexCommand(a *cli.App) *cobra.Command {
 	var o indexOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 6 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 6 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "index [REPO]",
 		Short: "Index the code and the history of a repository",
 		Long: `Index a repository: symbols, docstrings, comments, who imports and who calls
@@ -69,11 +69,11 @@ interrupted command, or one that stops at an unparsable file, does not change th
 			}
 			return index(ctx, a, repo, o)
 		},
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.continueOnError, "continue-on-error", false,
+			"index the parts of broken files that can be parsed")
+		f.StringVar(&o.show, "show", "", "index nothing; print the index entry of a file or symbol (* and ? match)")
 	})
-	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false,
-		"index the parts of broken files that can be parsed")
-	cmd.Flags().StringVar(&o.show, "show", "", "index nothing; print the index entry of a file or symbol (* and ? match)")
-	return cmd
 }
 
 func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) error {

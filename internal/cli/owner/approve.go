@@ -17,7 +17,7 @@ import (
 func NewApproveCommand(a *cli.App) *cobra.Command {
 	var deny bool
 	var by trust.Signed
-	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON array of what waits"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON array of what waits"}, &cobra.Command{
 		Use:   "approve [ID]",
 		Short: "Approve a waiting item, or list all waiting items",
 		Long: `List the items of all runs and all feedback of the repository that wait for a person; or approve the
@@ -56,10 +56,9 @@ An active run continues by itself. To continue one that has stopped (exit status
 			}
 			return control.Answer(ctx, p, args[0], deny, by)
 		}),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&deny, "deny", false, "deny; needs --reason")
+		f.StringVar(&by.Reason, "reason", "", "why")
+		f.StringVar(&by.Name, "signature", "", "the owner's name, if the owner must sign")
 	})
-	f := cmd.Flags()
-	f.BoolVar(&deny, "deny", false, "deny; needs --reason")
-	f.StringVar(&by.Reason, "reason", "", "why")
-	f.StringVar(&by.Name, "signature", "", "the owner's name, if the owner must sign")
-	return cmd
 }

@@ -13,7 +13,7 @@ import (
 func NewDemoteCommand(a *cli.App) *cobra.Command {
 	var to int
 	var reason string
-	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "demote --to-tier N --reason TEXT",
 		Short: "Lower the trust tier",
 		Long: `Lower the tier. It takes effect at once and needs no signature, because anyone may reduce trust.
@@ -23,8 +23,8 @@ This also removes opt-ins of higher tiers. Decisions are in the audit: runplan t
 		RunE: changeTier(a, func(ctx context.Context, k trust.Keeper) (trust.Contract, error) {
 			return k.Demote(ctx, trust.Tier(to), reason)
 		}),
+	}, func(f *cli.Flags) {
+		f.IntVar(&to, "to-tier", 0, "new tier")
+		f.StringVar(&reason, "reason", "", "why")
 	})
-	cmd.Flags().IntVar(&to, "to-tier", 0, "new tier")
-	cmd.Flags().StringVar(&reason, "reason", "", "why")
-	return cmd
 }

@@ -21,7 +21,7 @@ import (
 // NewFeedbackCommand returns the command feedback.
 func NewFeedbackCommand(a *cli.App) *cobra.Command {
 	var id, severity, url string
-	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "feedback TEXT",
 		Short: "Report a problem, to have it fixed",
 		Long: `Report a problem of this project. It becomes pending feedback of this repository; no model is
@@ -44,12 +44,11 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 			}
 			return enqueue(ctx, p, w)
 		}),
+	}, func(f *cli.Flags) {
+		f.StringVar(&severity, "severity", "medium", "severity: "+strings.Join(feedback.Severities(), ", "))
+		f.StringVar(&url, "on", "", "URL of the pull request or issue that it concerns; the fix is announced there")
+		f.StringVar(&id, "id", "", "id of lower-case letters, digits and dashes (default: generated)")
 	})
-	f := cmd.Flags()
-	f.StringVar(&severity, "severity", "medium", "severity: "+strings.Join(feedback.Severities(), ", "))
-	f.StringVar(&url, "on", "", "URL of the pull request or issue that it concerns; the fix is announced there")
-	f.StringVar(&id, "id", "", "id of lower-case letters, digits and dashes (default: generated)")
-	return cmd
 }
 
 func enqueue(ctx context.Context, p *cli.Project, w feedback.Words) error {

@@ -126,7 +126,7 @@ func unlessEmpty(prefix, text string) string {
 
 func newInboxDoneCommand(a *cli.App) *cobra.Command {
 	var outcome string
-	cmd := a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "done ID",
 		Short: "Mark an item of the inbox as done",
 		Long:  "Mark an item of the inbox as done. It stays stored, and runplan inbox --all lists it.",
@@ -143,9 +143,7 @@ func newInboxDoneCommand(a *cli.App) *cobra.Command {
 			_, err = fmt.Fprintf(a.Stdout, "item %d %s done\n", id, how)
 			return err
 		}),
-	})
-	cmd.Flags().StringVar(&outcome, "outcome", "", "the result")
-	return cmd
+	}, func(f *cli.Flags) { f.StringVar(&outcome, "outcome", "", "the result") })
 }
 
 func newInboxProcessCommand(a *cli.App) *cobra.Command {
@@ -268,7 +266,7 @@ func pointToApprovals(ctx context.Context, a *cli.App) error {
 
 func newInboxEscalateCommand(a *cli.App) *cobra.Command {
 	var severity string
-	cmd := a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "escalate ID",
 		Short: "Turn an item of the inbox into feedback",
 		Long: `Copy an item of the inbox into the feedback of this repository, and mark it as done. A critical item
@@ -294,7 +292,7 @@ stays critical; a question becomes medium, a note low; --severity overrides this
 			_, err = box.Finish(ctx, id, time.Now(), "feedback "+w.ID)
 			return err
 		}),
+	}, func(f *cli.Flags) {
+		f.StringVar(&severity, "severity", "", "severity (default: by the kind of the item)")
 	})
-	cmd.Flags().StringVar(&severity, "severity", "", "severity (default: by the kind of the item)")
-	return cmd
 }

@@ -35,7 +35,7 @@ func changeTier(a *cli.App,
 // NewPromoteCommand returns the command promote.
 func NewPromoteCommand(a *cli.App) *cobra.Command {
 	var p trust.Promotion
-	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "promote --to-tier N --reason TEXT --signature NAME",
 		Short: "Raise what runplan may do without asking",
 		Long: `Raise the tier. The owner signs for it, with the name that runplan trust shows, and gives a reason; any
@@ -52,12 +52,11 @@ merged without a signature; without it each change needs the owner's signature.`
 			}
 			return k.Promote(ctx, p)
 		}),
+	}, func(f *cli.Flags) {
+		f.IntVar((*int)(&p.To), "to-tier", 0, "new tier")
+		cli.SignFlags(f, &p.Signed)
+		f.BoolVar(&p.SelfEdit, "self-edit", false, "with tier 5: also allow runplan to edit its own prompts and loop")
+		f.IntVar(&p.MergeBar, "auto-merge", 0, "with tier 5: minimum confidence of a review for a merge, in percent, 60 "+
+			"to 100")
 	})
-	f := cmd.Flags()
-	f.IntVar((*int)(&p.To), "to-tier", 0, "new tier")
-	cli.SignFlags(f, &p.Signed)
-	f.BoolVar(&p.SelfEdit, "self-edit", false, "with tier 5: also allow runplan to edit its own prompts and loop")
-	f.IntVar(&p.MergeBar, "auto-merge", 0, "with tier 5: minimum confidence of a review for a merge, in percent, 60 "+
-		"to 100")
-	return cmd
 }

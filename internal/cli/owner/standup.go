@@ -23,7 +23,7 @@ import (
 // NewStandupCommand returns the command standup.
 func NewStandupCommand(a *cli.App) *cobra.Command {
 	since := 24 * time.Hour
-	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "standup",
 		Short: "Report finished, active, stuck and waiting work",
 		Long: `Print a stand-up report of this repository as markdown: what runs did in the period, what is in
@@ -53,9 +53,7 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.`,
 			fmt.Fprint(a.Stdout, text)
 			return nil
 		}),
-	})
-	cmd.Flags().DurationVar(&since, "since", since, "length of the period to report")
-	return cmd
+	}, func(f *cli.Flags) { f.DurationVar(&since, "since", since, "length of the period to report") })
 }
 
 func standup(ctx context.Context, p *cli.Project, from, to time.Time) (trust.Standup, error) {

@@ -163,7 +163,7 @@ project is built. A missing document is an error.`,
 
 func newTrustConfigCommand(a *cli.App) *cobra.Command {
 	var show bool
-	cmd := a.Command(cli.With{Exits: "0 1 2"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2"}, &cobra.Command{
 		Use:   "config [DIGEST]",
 		Short: "Show what this repository's configuration can run or turn off, and trust it",
 		Long: `Show what .runplan/config.toml can run, send to other machines or turn off, with the digest that pins it. On a terminal it
@@ -213,8 +213,8 @@ RUNPLAN_TRUST=all trusts any configuration, and says so.`,
 			fmt.Fprintf(a.Stdout, "trusted: %s\n", digest[:12])
 			return nil
 		}),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&show, "show", false, "only show")
+		f.BoolVar(&a.JSON, "json", false, "only show it, as a JSON object")
 	})
-	cmd.Flags().BoolVar(&show, "show", false, "only show")
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "only show it, as a JSON object")
-	return cmd
 }

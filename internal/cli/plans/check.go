@@ -27,7 +27,7 @@ import (
 // NewCheckCommand returns the command check.
 func NewCheckCommand(a *cli.App) *cobra.Command {
 	var least int
-	cmd := a.Command(cli.With{Exits: "0 1 2", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "check PLAN.md",
 		Short: "Judge a plan without running it",
 		Long: `Judge a plan: whether it can be run, how good it is by documented dimensions, and what
@@ -82,9 +82,7 @@ If runs of the plan proved tasks, it says how many, and which were proven with a
 			}
 			return nil
 		},
-	})
-	cmd.Flags().IntVar(&least, "min-score", 0, "fail below this quality score (0 to 100)")
-	return cmd
+	}, func(f *cli.Flags) { f.IntVar(&least, "min-score", 0, "fail below this quality score (0 to 100)") })
 }
 
 // missingPrograms advises on programs that checks of the plan start and that are not installed here: those checks would

@@ -21,7 +21,7 @@ import (
 // NewOutlineCommand returns the command outline.
 func NewOutlineCommand(a *cli.App) *cobra.Command {
 	var o planOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5", Repo: true, JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "outline DOC",
 		Short: "Draft a plan from a document, without a model",
 		Long: `Draft a plan from another document: a design note, a specification, the text of a change
@@ -35,11 +35,10 @@ is listed at the end, with the reason. Nothing is run. Read the draft, correct i
 		RunE: a.InProject(func(_ context.Context, p *cli.Project, args []string) error {
 			return outlineDocument(p, args[0], o)
 		}),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<document>.md)")
+		f.BoolVar(&o.force, "force", false, "overwrite an existing file")
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<document>.md)")
-	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
-	return cmd
 }
 
 // outlined is the output of outline --json.

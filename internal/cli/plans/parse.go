@@ -19,7 +19,7 @@ import (
 // NewParseCommand returns the command parse.
 func NewParseCommand(a *cli.App) *cobra.Command {
 	var coverage bool
-	cmd := a.Command(cli.With{Exits: "0 2", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "parse PLAN.md",
 		Short: "Show how runplan reads a plan",
 		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it tolerates. Nothing is run.",
@@ -48,9 +48,9 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 			}
 			return nil
 		},
+	}, func(f *cli.Flags) {
+		f.BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why no brief does")
 	})
-	cmd.Flags().BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why no brief does")
-	return cmd
 }
 
 func printCoverage(w io.Writer, path string, c planparse.Coverage) error {

@@ -155,7 +155,7 @@ func printText(a *cli.App, text string) {
 func newLessonsNewCommand(a *cli.App) *cobra.Command {
 	var regex, severity, category string
 	var languages []string
-	cmd := a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "new TITLE",
 		Short: "Create a lesson of the project from a template",
 		Long: `Write a new lesson into .runplan/lessons, with the next free id. With --regex it is syntactic
@@ -185,13 +185,13 @@ and takes effect at once; without, it is semantic.`,
 			fmt.Fprintln(a.Stdout, path)
 			return nil
 		}),
+	}, func(f *cli.Flags) {
+		f.StringVar(&regex, "regex", "", "regular expression (RE2) that finds the mistake")
+		f.StringVar(&severity, "severity", "",
+			"blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
+		f.StringVar(&category, "category", "", "one of the six categories (default silent-failures)")
+		f.StringSliceVar(&languages, "language", nil, "languages that it applies to (default all)")
 	})
-	cmd.Flags().StringVar(&regex, "regex", "", "regular expression (RE2) that finds the mistake")
-	cmd.Flags().StringVar(&severity, "severity", "",
-		"blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
-	cmd.Flags().StringVar(&category, "category", "", "one of the six categories (default silent-failures)")
-	cmd.Flags().StringSliceVar(&languages, "language", nil, "languages that it applies to (default all)")
-	return cmd
 }
 
 func newLessonsSummaryCommand(a *cli.App) *cobra.Command {
@@ -214,7 +214,7 @@ design rules, and where to look first for each symptom.`,
 
 func newLessonsImportCommand(a *cli.App) *cobra.Command {
 	var o lessons.ImportOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "import DIR",
 		Short: "Import lessons from a folder",
 		Long: `Import the lessons of a folder: markdown with front matter of the same kind. Unusable lessons
@@ -237,11 +237,11 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 			}
 			return err
 		}),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.KeepIDs, "keep-ids", false, "keep ids, so that lessons replace those of earlier layers")
+		f.StringToStringVar(&o.Categories, "category", nil,
+			"THEIRS=OURS: read a category under another name; may be repeated")
 	})
-	cmd.Flags().BoolVar(&o.KeepIDs, "keep-ids", false, "keep ids, so that lessons replace those of earlier layers")
-	cmd.Flags().StringToStringVar(&o.Categories, "category", nil,
-		"THEIRS=OURS: read a category under another name; may be repeated")
-	return cmd
 }
 
 func rejectedFiles(r lessons.ImportReport) int {

@@ -96,7 +96,7 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 
 func newPatternsScanCommand(a *cli.App) *cobra.Command {
 	var only []string
-	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "scan [PATHS]",
 		Short: "Run the rules on files",
 		Long: `Run the rules on the given files and folders, or on the current folder. In a repository
@@ -149,9 +149,7 @@ A finding of severity error fails. Unchecked files are listed.`,
 			}
 			return nil
 		},
-	})
-	cmd.Flags().StringSliceVar(&only, "rule", nil, "run only these rules")
-	return cmd
+	}, func(f *cli.Flags) { f.StringSliceVar(&only, "rule", nil, "run only these rules") })
 }
 
 // chosen returns the rules with the given ids, or all if no id is given.
@@ -239,7 +237,7 @@ agent. Without ast-grep only Go is checked.`,
 
 func newPatternsGenerateCommand(a *cli.App) *cobra.Command {
 	var dir string
-	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "generate",
 		Short: "Generate rules from lessons",
 		Long: `Make rules from the semantic lessons, and write them to .runplan/patterns. A rule is made only
@@ -291,9 +289,9 @@ Only generated files are replaced.`,
 			fmt.Fprintf(a.Stderr, "%d rule file(s) in %s\n", len(files)-len(kept), ui.Sanitize(dir))
 			return nil
 		},
+	}, func(f *cli.Flags) {
+		f.StringVar(&dir, "dir", "", "folder for the rule files (default: .runplan/patterns of the repository)")
 	})
-	cmd.Flags().StringVar(&dir, "dir", "", "folder for the rule files (default: .runplan/patterns of the repository)")
-	return cmd
 }
 
 // lessonsFor returns the lessons of all layers for the rule generator.

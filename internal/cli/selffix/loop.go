@@ -219,7 +219,7 @@ func FixOutlets(ctx context.Context, p *cli.Project) ([]cli.Outlet, error) {
 
 func newSelfFixApproveCommand(a *cli.App) *cobra.Command {
 	var by trust.Signed
-	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "approve ID",
 		Short: "Sign for the plan of a large job",
 		Long: `Sign for the plan of a large job, as its owner. The signature covers exactly the waiting plan, and is
@@ -228,9 +228,7 @@ stored in the audit; another plan of the same feedback needs another signature.`
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return Sign(cmd.Context(), a, strings.TrimPrefix(args[0], "feedback/"), false, by)
 		},
-	})
-	cli.SignFlags(cmd.Flags(), &by)
-	return cmd
+	}, func(f *cli.Flags) { cli.SignFlags(f, &by) })
 }
 
 // Sign records the owner's decision on the plan of a large job. deny rejects it.
@@ -252,7 +250,7 @@ func Sign(ctx context.Context, a *cli.App, id string, deny bool, by trust.Signed
 func newSelfFixDenyCommand(a *cli.App) *cobra.Command {
 	var reason string
 	var again bool
-	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "deny ID",
 		Short: "Deny the plan of a large job",
 		Long: `Deny the plan of a large job. The feedback is rejected; with --again another plan is drafted with the
@@ -261,15 +259,15 @@ reason as input, at most three in total.`,
 		RunE: onFeedback(a, "a denial", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
 			return l.driver.Deny(ctx, l.owner, id, reason, again)
 		}),
+	}, func(f *cli.Flags) {
+		f.StringVar(&reason, "reason", "", "why")
+		f.BoolVar(&again, "again", false, "have another plan drafted")
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "why")
-	cmd.Flags().BoolVar(&again, "again", false, "have another plan drafted")
-	return cmd
 }
 
 func newSelfFixRecordCommand(a *cli.App) *cobra.Command {
 	var pr string
-	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "record ID --pr URL",
 		Short: "Record a change request that was opened by hand",
 		Long: "Record the address of a fix's change request that was opened by hand. It is then watched like those that " +
@@ -278,14 +276,12 @@ func newSelfFixRecordCommand(a *cli.App) *cobra.Command {
 		RunE: onFeedback(a, "recording", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
 			return l.driver.RecordPR(ctx, id, pr)
 		}),
-	})
-	cmd.Flags().StringVar(&pr, "pr", "", "address of the change request")
-	return cmd
+	}, func(f *cli.Flags) { f.StringVar(&pr, "pr", "", "address of the change request") })
 }
 
 func newSelfFixCloseCommand(a *cli.App) *cobra.Command {
 	var reason string
-	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "close ID --reason WHY",
 		Short: "Close a feedback that was rejected or is no longer wanted",
 		Long: `Close a feedback that was rejected or is no longer wanted. Its history stays. An existing branch and
@@ -294,9 +290,7 @@ change request stay too. Only its regression test closes a merged fix.`,
 		RunE: onFeedback(a, "closing a feedback", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
 			return l.driver.Close(ctx, l.owner, id, reason)
 		}),
-	})
-	cmd.Flags().StringVar(&reason, "reason", "", "why")
-	return cmd
+	}, func(f *cli.Flags) { f.StringVar(&reason, "reason", "", "why") })
 }
 
 func (l *selfFix) changed(i feedback.Item, err error) error {

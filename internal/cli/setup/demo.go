@@ -55,7 +55,7 @@ type demoOptions struct {
 // NewDemoCommand returns the command demo.
 func NewDemoCommand(a *cli.App) *cobra.Command {
 	o := demoOptions{keep: true}
-	cmd := a.Command(cli.With{Exits: "0 1 2 5 130"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130"}, &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a run of a small project, in less than a minute",
 		Long: `Make a small project in a new folder, run its plan, and describe the result and where to look.
@@ -68,12 +68,11 @@ the journal.
 Your settings are neither used nor changed: RUNPLAN_HOME is a folder of the demonstration.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), a, o) },
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.dir, "dir", "", "new or empty working folder (default: a temporary one)")
+		f.BoolVar(&o.keep, "keep", true, "keep the folder at the end; --keep=false removes it")
+		f.BoolVar(&o.serve, "serve", false, "serve a page of the run, until Ctrl-C; see runplan serve")
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.dir, "dir", "", "new or empty working folder (default: a temporary one)")
-	f.BoolVar(&o.keep, "keep", true, "keep the folder at the end; --keep=false removes it")
-	f.BoolVar(&o.serve, "serve", false, "serve a page of the run, until Ctrl-C; see runplan serve")
-	return cmd
 }
 
 type demonstration struct {

@@ -23,7 +23,7 @@ import (
 // NewGCCommand returns the command gc.
 func NewGCCommand(a *cli.App) *cobra.Command {
 	var list bool
-	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON array"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "gc",
 		Short: "Remove worktrees, branches, sessions and tasks of finished runs",
 		Long: `Remove worktrees and branches of finished runs, the sessions of
@@ -71,9 +71,7 @@ they are merged there.`,
 			found = append(found, shared...)
 			return a.PrintLeftovers(found, list)
 		}),
-	})
-	cmd.Flags().BoolVar(&list, "list", false, "only list")
-	return cmd
+	}, func(f *cli.Flags) { f.BoolVar(&list, "list", false, "only list") })
 }
 
 // gcShared lists what runs left in the repository that all machines share. Unless list is set, it removes them.

@@ -30,7 +30,7 @@ func NewInitCommand(a *cli.App) *cobra.Command {
 	var agent string
 	var command []string
 	var models modelFlags
-	cmd := a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "init",
 		Short: "Inspect the project and write .runplan/config.toml",
 		Long: `Inspect the project and write .runplan/config.toml: the values that you give, and as comments what was
@@ -86,11 +86,11 @@ file is never changed; runplan config set changes one setting of it.`,
 			found.print(a.Stdout)
 			return trustOwn(p)
 		}),
+	}, func(f *cli.Flags) {
+		f.StringVar(&agent, "agent", "", "name of the agent to use")
+		f.StringArrayVar(&command, "command", nil, "program of the agent, and its arguments (repeat the flag)")
+		models.add(f)
 	})
-	cmd.Flags().StringVar(&agent, "agent", "", "name of the agent to use")
-	cmd.Flags().StringArrayVar(&command, "command", nil, "program of the agent, and its arguments (repeat the flag)")
-	models.add(cmd.Flags())
-	return cmd
 }
 
 // trustOwn pins a configuration that the user has just written.

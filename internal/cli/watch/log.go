@@ -27,7 +27,7 @@ type logOptions struct{ follow, decisions, sampling bool }
 // NewLogCommand returns the command log.
 func NewLogCommand(a *cli.App) *cobra.Command {
 	var o logOptions
-	cmd := a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "log [RUN|decisions|sampling]",
 		Short: "Show the events of a run",
 		Long: `Print the events of a run, the newest one if none is given; with --follow until it ends.
@@ -55,13 +55,12 @@ of each one term by term, and the winner. Both take --json.`,
 			}
 			return log(ctx, p, name, o.follow)
 		}),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&a.JSON, "json", false, "one JSON event a line")
+		f.BoolVarP(&o.follow, "follow", "f", false, "wait for more events until the run ends")
+		f.BoolVar(&o.decisions, "decisions", false, "print decisions and their reasons")
+		f.BoolVar(&o.sampling, "sampling", false, "print tournaments with their scores term by term")
 	})
-	f := cmd.Flags()
-	f.BoolVar(&a.JSON, "json", false, "one JSON event a line")
-	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more events until the run ends")
-	f.BoolVar(&o.decisions, "decisions", false, "print decisions and their reasons")
-	f.BoolVar(&o.sampling, "sampling", false, "print tournaments with their scores term by term")
-	return cmd
 }
 
 // followEvery is the interval at which --follow reads new events. aliveEvery is the interval at which it checks that

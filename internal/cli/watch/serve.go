@@ -32,7 +32,7 @@ type serveOptions struct {
 // NewServeCommand returns the command serve.
 func NewServeCommand(a *cli.App) *cobra.Command {
 	var o serveOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a page that shows runs and lets you answer those that wait",
 		Long: `Serve a page for the browser on this machine: active runs, the plan as a picture, the output of each
@@ -64,12 +64,11 @@ Ctrl-C ends it.`,
 			}
 			return server.Serve(ctx)
 		}),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.addr, "addr", "127.0.0.1:0", "address to listen on, host:port; port 0 chooses a free one")
+		f.BoolVar(&o.insecure, "insecure-listen", false, "allow an address that other machines can reach, without encryption")
+		f.BoolVar(&o.open, "open", false, "open the page in the browser")
 	})
-	f := cmd.Flags()
-	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "address to listen on, host:port; port 0 chooses a free one")
-	f.BoolVar(&o.insecure, "insecure-listen", false, "allow an address that other machines can reach, without encryption")
-	f.BoolVar(&o.open, "open", false, "open the page in the browser")
-	return cmd
 }
 
 func listen(ctx context.Context, p *cli.Project, o serveOptions) (*web.Server, error) {

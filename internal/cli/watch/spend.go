@@ -43,7 +43,7 @@ type spentRun struct {
 func NewSpendCommand(a *cli.App) *cobra.Command {
 	var all bool
 	var by string
-	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "spend [RUN]",
 		Short: "Show the cost of a run's agents, attempt by attempt",
 		Long: `Show what the agents of the newest run, the given one, or all runs used and cost: a line for each
@@ -79,10 +79,10 @@ never counted as 0: it is shown next to the sum. The command only reads the jour
 			}
 			return s.print(a.Stdout, all)
 		}),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&all, "all", false, "all runs of the repository")
+		f.StringVar(&by, "by", "", "print sums instead of attempts, by "+strings.Join(ledger.Keys(), ", "))
 	})
-	cmd.Flags().BoolVar(&all, "all", false, "all runs of the repository")
-	cmd.Flags().StringVar(&by, "by", "", "print sums instead of attempts, by "+strings.Join(ledger.Keys(), ", "))
-	return cmd
 }
 
 // spentOf reads the ledger of the selected runs: all, the named one, or the newest.

@@ -27,7 +27,7 @@ type statusOptions struct{ all, lines, metrics bool }
 // NewStatusCommand returns the command status.
 func NewStatusCommand(a *cli.App) *cobra.Command {
 	var o statusOptions
-	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "all runs as JSON"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "all runs as JSON"}, &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "Show the state of runs",
 		Long: `Show the newest run, the given one, or all of them, batch by batch: the decisions and their
@@ -52,12 +52,11 @@ are shown as "no data".`,
 			}
 			return showStatus(ctx, p, name, o)
 		}),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.all, "all", false, "show all runs")
+		f.BoolVar(&o.lines, "lines", false, "one line a batch, for logs and programs")
+		f.BoolVar(&o.metrics, "metrics", false, "show the quality of the decisions")
 	})
-	f := cmd.Flags()
-	f.BoolVar(&o.all, "all", false, "show all runs")
-	f.BoolVar(&o.lines, "lines", false, "one line a batch, for logs and programs")
-	f.BoolVar(&o.metrics, "metrics", false, "show the quality of the decisions")
-	return cmd
 }
 
 func showStatus(ctx context.Context, p *cli.Project, name string, o statusOptions) error {

@@ -30,7 +30,7 @@ type traceOptions struct {
 // NewTraceCommand returns the command trace.
 func NewTraceCommand(a *cli.App) *cobra.Command {
 	var o traceOptions
-	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "trace [WHAT]",
 		Short: "Follow a requirement or task to its commit, files, tests and gates, and back",
 		Long: `Show which parts of its plan a run proved: for each task the requirements that it names, the batch, the
@@ -77,13 +77,12 @@ Exit status 1 means that no run made WHAT.`,
 			}
 			return t.trace(ctx, strings.TrimSpace(args[0]))
 		}),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.markdown, "markdown", false, "print markdown, for a pull request")
+		f.BoolVar(&o.html, "html", false, "print one self-contained HTML page")
+		f.StringVar(&o.run, "run", "", "run to look in: its id or the beginning of it, its plan, or the name in its branch")
+		f.StringVar(&o.at, "at", "", "with FILE:LINE, the commit or branch in which the file is checked (else the checkout)")
 	})
-	f := cmd.Flags()
-	f.BoolVar(&o.markdown, "markdown", false, "print markdown, for a pull request")
-	f.BoolVar(&o.html, "html", false, "print one self-contained HTML page")
-	f.StringVar(&o.run, "run", "", "run to look in: its id or the beginning of it, its plan, or the name in its branch")
-	f.StringVar(&o.at, "at", "", "with FILE:LINE, the commit or branch in which the file is checked (else the checkout)")
-	return cmd
 }
 
 // tracing answers one question about the runs of a project.
