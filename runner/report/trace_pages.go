@@ -34,10 +34,10 @@ func WriteTraceHTML(to io.Writer, r *trace.Report) error {
 // The methods below are for the template.
 
 func (v traceView) Name() string                      { return traceTitle(v.Report) }
-func (v traceView) Outcome() face                     { return outcomeOf(runner.Summary{Status: v.Status}) }
+func (v traceView) Outcome() Face                     { return OutcomeOf(runner.Summary{Status: v.Status}) }
 func (v traceView) Tiles() []tile                     { return traceTiles(v.Report) }
-func (v traceView) Face(s trace.State) face           { return stateFace(s) }
-func (v traceView) BatchFace(b trace.Batch) face      { return batchFace(v.Report.Status, b) }
+func (v traceView) Face(s trace.State) Face           { return stateFace(s) }
+func (v traceView) BatchFace(b trace.Batch) Face      { return batchFace(v.Report.Status, b) }
 func (v traceView) FileLines(f trace.File) string     { return fileLines(f) }
 func (v traceView) CommitOf(t trace.Task) string      { return proofWords(t) }
 func (v traceView) DriftLine(d trace.Drift) string    { return DriftLine(d) }
@@ -187,7 +187,7 @@ func markdownTasks(b *strings.Builder, tasks []trace.Task) {
 	}
 }
 
-func toneWords(f face) string { return ui.Style{}.Icon(f.tone) + " " + md(f.word) }
+func toneWords(f Face) string { return ui.Style{}.Icon(f.Tone) + " " + md(f.Word) }
 
 func markdownBatches(b *strings.Builder, run runner.RunStatus, batches []trace.Batch) {
 	if len(batches) == 0 {
@@ -219,7 +219,7 @@ func batchEntries(x trace.Batch, files, tests int) []fact {
 	for _, c := range x.Candidates {
 		f := candidateFace(c, false)
 		text := strings.Join(strings.Fields(
-			fmt.Sprintf("%s %s %s %s", ui.Sanitize(c.Variant), ui.Style{}.Icon(f.tone), f.word, candidateWhy(c))), " ")
+			fmt.Sprintf("%s %s %s %s", ui.Sanitize(c.Variant), ui.Style{}.Icon(f.Tone), f.Word, candidateWhy(c))), " ")
 		out = append(out, fact{fmt.Sprintf("candidate %d", c.Number), text})
 	}
 	if x.Receipt != "" {
