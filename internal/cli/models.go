@@ -114,7 +114,7 @@ func ModelTrouble(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return Fail(ExitInterrupted, errors.New("interrupted"), "")
+		return Interrupted("", "")
 	case errors.As(err, new(*Failure)):
 		return err
 	case errors.Is(err, llm.ErrNoModels), errors.As(err, new(*llm.MissingModelError)),

@@ -110,8 +110,7 @@ func (o *corpusOptions) collectCorpus(ctx context.Context, p *cli.Project, _ []s
 	fmt.Fprintf(p.Stdout, "%d reviewed, %d unchanged since their last review\n", len(done), kept)
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
-			"finished reviews are kept; the same command continues")
+		return cli.Interrupted("", "finished reviews are kept; the same command continues")
 	case err == nil || isFull(err):
 		return err
 	}

@@ -171,8 +171,7 @@ func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
 
 func showChanged(ctx context.Context, a *cli.App, c adapters.Changed) error {
 	if ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
-			"the change is complete; runplan training adapters shows the state")
+		return cli.Interrupted("", "the change is complete; runplan training adapters shows the state")
 	}
 	if a.JSON {
 		return cli.AsJSON(a.Stdout, c)
@@ -306,7 +305,7 @@ func adapterTrouble(ctx context.Context, err error) error {
 	case errors.As(err, new(*trust.Error)):
 		return cli.TrustTrouble(err)
 	case errors.As(err, new(*adapters.UntestedError)) && ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing became active"), "do it again")
+		return cli.Interrupted("nothing became active", "do it again")
 	case errors.As(err, &failed) && failed.Log != "":
 		return cli.Fail(cli.ExitFailed, err, "its complete output is in %s", failed.Log)
 	}

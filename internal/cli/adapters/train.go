@@ -99,7 +99,7 @@ func (o *trainOptions) train(ctx context.Context, p *cli.Project, _ []string) er
 	v, err := runTrainer(ctx, p, job)
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; no version was made"), "")
+		return cli.Interrupted("no version was made", "")
 	case err != nil:
 		return adapterTrouble(ctx, err)
 	case p.JSON:

@@ -250,7 +250,7 @@ func showValidated(a *cli.App, v validate.Report) error {
 
 func validateTrouble(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was kept"), "")
+		return cli.Interrupted("nothing was kept", "")
 	}
 	return adapterTrouble(ctx, err)
 }

@@ -99,8 +99,7 @@ func blueprintPromote(ctx context.Context, p *cli.Project, unit string, by trust
 func promotionEnded(ctx context.Context, p lifecycle.Promotion, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
-			"nothing was promoted unless stage 8 had passed; run it again")
+		return cli.Interrupted("", "nothing was promoted unless stage 8 had passed; run it again")
 	case errors.Is(err, blueprint.ErrNoBlueprint), errors.Is(err, blueprint.ErrUnitName):
 		return NoBlueprint(err)
 	case err != nil:

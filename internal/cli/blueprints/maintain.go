@@ -2,7 +2,6 @@ package blueprints
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -59,7 +58,7 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	for _, t := range tasks {
 		m, err := maintainOne(ctx, p, t.ID, o)
 		if ctx.Err() != nil {
-			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "finished work stays; run it again for the rest")
+			return cli.Interrupted("", "finished work stays; run it again for the rest")
 		}
 		if err != nil {
 			return err

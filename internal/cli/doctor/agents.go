@@ -162,7 +162,7 @@ func tryAgent(ctx context.Context, a *cli.App, name string) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
+			return cli.Interrupted("", "")
 		}
 		list = append(list, t)
 		if !t.OK {

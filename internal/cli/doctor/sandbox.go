@@ -58,7 +58,7 @@ func trySandbox(ctx context.Context, a *cli.App, name string) error {
 	list, err := sandboxChecks(ctx, a, name, spec)
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
+		return cli.Interrupted("", "")
 	case errors.Is(err, sandbox.ErrUnusable):
 		return cli.Fail(cli.ExitFailed, err, "%s", sandboxRemedy(spec.Kind))
 	case err != nil:

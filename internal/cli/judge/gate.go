@@ -328,7 +328,7 @@ func (x *Inspection) look(ctx context.Context) error {
 	})
 	line.Close()
 	if ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; not all gates ran"), "")
+		return cli.Interrupted("not all gates ran", "")
 	}
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")

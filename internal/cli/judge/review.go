@@ -199,7 +199,7 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 	}
 	v, err := review.Run(ctx, in)
 	if ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; the review was not stored"), "")
+		return cli.Interrupted("the review was not stored", "")
 	}
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")

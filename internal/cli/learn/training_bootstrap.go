@@ -28,10 +28,8 @@ import (
 )
 
 type bootstrapOptions struct {
-	out    string
-	seed   uint64
+	history.Options
 	stages []string
-	max    int
 	since  string
 }
 
@@ -61,26 +59,26 @@ irrelevant files and chunks are offered.
 			return bootstrapExamples(ctx, a, args[0], o)
 		}),
 	}, func(f *cli.Flags) {
-		f.StringVar(&o.out, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
-		f.Uint64Var(&o.seed, "seed", 1, "random seed")
+		f.StringVar(&o.Dir, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
+		f.Uint64Var(&o.Seed, "seed", 1, "random seed")
 		f.StringSliceVar(&o.stages, "stages", nil,
 			"task_analysis, scope, precision, execute_plan, execute_code (default: all)")
-		f.IntVar(&o.max, "max", 0, "maximum number of commits, newest first (0: all)")
+		f.IntVar(&o.Max, "max", 0, "maximum number of commits, newest first (0: all)")
 		f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
 	})
 }
 
 func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapOptions) error {
-	h, err := bootstrapFlags(o)
-	if err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
+	h := o.Options
 	a.Dir = dir
 	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	h.Repo, h.Dir, h.Version, h.License = p.Repo, o.out, cli.Version(), license.Of(os.DirFS(p.Repo.Root))
+	h.Repo, h.Version, h.License = p.Repo, cli.Version(), license.Of(os.DirFS(p.Repo.Root))
 	if h.Program, err = a.AstGrep(ctx); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
@@ -103,18 +101,17 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	// time.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(320 << 20)
-	progress := &bootstrapProgress{models.NewIndexProgress(a), time.Now()}
-	h.Progress = progress.step
+	progress, began := models.NewProgress(a), time.Now()
+	h.Progress = func(s history.Progress) { showBootstrap(progress, time.Since(began), s) }
 	m, err := history.Run(ctx, h)
 	progress.Clear()
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
-			"run the same command again: it continues where it stopped")
+		return cli.Interrupted("", "run the same command again: it continues where it stopped")
 	case err != nil:
-		return bootstrapTrouble(err, o.out)
+		return bootstrapTrouble(err, o.Dir)
 	}
-	err = a.Print(m, func() { printBootstrap(a, m, o.out) })
+	err = a.Print(m, func() { printBootstrap(a, m, o.Dir) })
 	if err == nil && m.Used == 0 {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no example in %d commits", m.Commits),
 			"the table shows why; use a repository with small commits whose messages say what changed")
@@ -122,24 +119,22 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	return err
 }
 
-func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
-	h := history.Options{Seed: o.seed, Max: o.max}
+func (o *bootstrapOptions) check() (err error) {
 	switch {
-	case o.out == "":
-		return h, cli.Usage(errors.New("--out is missing"), "choose a new folder: --out data")
-	case o.max < 0:
-		return h, cli.Usage(fmt.Errorf("--max is %d", o.max), "give a number of commits, or 0 for all")
+	case o.Dir == "":
+		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out data")
+	case o.Max < 0:
+		return cli.Usage(fmt.Errorf("--max is %d", o.Max), "give a number of commits, or 0 for all")
 	}
 	for _, s := range o.stages {
 		if !slices.Contains(history.Stages(), training.Stage(s)) {
-			return h, cli.Usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s",
+			return cli.Usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s",
 				strings.Trim(fmt.Sprint(history.Stages()), "[]"))
 		}
-		h.Stages = append(h.Stages, training.Stage(s))
+		o.Stages = append(o.Stages, training.Stage(s))
 	}
-	var err error
-	h.Since, err = dayOf(o.since)
-	return h, err
+	o.Since, err = dayOf(o.since)
+	return err
 }
 
 // dayOf parses a flag --since; "" is the zero time.
@@ -204,29 +199,14 @@ func printBootstrap(a *cli.App, m history.Manifest, out string) {
 	fmt.Fprintf(a.Stderr, "examples are in %s\n", ui.Sanitize(out))
 }
 
-// bootstrapProgress draws one updated line on a terminal, and a line from time to time elsewhere.
-type bootstrapProgress struct {
-	*models.IndexProgress
-	began time.Time
-}
-
 // quietFor is the interval between lines without a terminal.
 const quietFor = 10 * time.Second
 
-func (p *bootstrapProgress) step(s history.Progress) {
+func showBootstrap(p *models.Progress, took time.Duration, s history.Progress) {
 	text := fmt.Sprintf("reading the history  %d of %d commits, %d examples", s.Done, s.Total, s.Examples)
-	took := time.Since(p.began)
 	if fresh := s.Done - s.Resumed; fresh > 0 && s.Done < s.Total && took > time.Second {
 		text += "  " + ui.Duration((took * time.Duration(s.Total-s.Done) / time.Duration(fresh)).Round(time.Second)) +
 			" to go"
 	}
-	switch {
-	case p.Live && time.Since(p.Last) > 100*time.Millisecond:
-		fmt.Fprintf(p.A.Stderr, "\r%s\x1b[K", p.Style.Tone(ui.Busy, text))
-	case !p.Live && took > quietFor && time.Since(p.Last) > quietFor:
-		fmt.Fprintln(p.A.Stderr, text)
-	default:
-		return
-	}
-	p.Last = time.Now()
+	p.Show(strings.Repeat(".", int(took/quietFor)), text, text) // each interval is a stage
 }

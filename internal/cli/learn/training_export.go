@@ -24,18 +24,15 @@ import (
 )
 
 type trainingExportOptions struct {
+	export.Options
 	format   string
 	in       string
 	out      string
-	base     string
 	template string
 	end      string
 	count    string
-	tokens   int
 	long     string
-	licenses []string
 	dropBOS  bool
-	replace  bool
 }
 
 func newTrainingExportCommand(a *cli.App) *cobra.Command {
@@ -71,21 +68,21 @@ dropped or kept, as
 		f.StringVar(&o.format, "format", "", "output format")
 		f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
 		f.StringVar(&o.out, "out", "", "folder to write to")
-		f.StringVar(&o.base, "base-model", "", "model to train, as the trainer knows it")
+		f.StringVar(&o.BaseModel, "base-model", "", "model to train, as the trainer knows it")
 		f.StringVar(&o.template, "template", "none", "template of the model: a file or folder, ollama:MODEL, or none")
 		f.StringVar(&o.end, "end", "", "text that ends an answer, for a *.gotmpl that does not show it")
 		f.StringVar(&o.count, "count", "estimate", "how to count tokens: estimate, or ollama:MODEL")
-		f.IntVar(&o.tokens, "max-tokens", 0, "maximum length of an example (default: that of the plan)")
+		f.IntVar(&o.Limit, "max-tokens", 0, "maximum length of an example (default: that of the plan)")
 		f.StringVar(&o.long, "too-long", string(export.Fail), "handling of longer examples: fail, drop or keep")
-		f.StringSliceVar(&o.licenses, "licenses", nil,
+		f.StringSliceVar(&o.Licenses, "licenses", nil,
 			"only examples of repositories with these licenses, such as MIT,Apache-2.0")
 		f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
-		f.BoolVar(&o.replace, "replace", false, "replace an existing export")
+		f.BoolVar(&o.Replace, "replace", false, "replace an existing export")
 	})
 }
 
 func (o *trainingExportOptions) trainingExport(ctx context.Context, p *cli.Project, _ []string) error {
-	if o.format == "" || o.in == "" || o.out == "" || o.base == "" {
+	if o.format == "" || o.in == "" || o.out == "" || o.BaseModel == "" {
 		return cli.Usage(errors.New("training export needs --format, --in, --out and --base-model"),
 			"see: runplan training export --help")
 	}
@@ -93,19 +90,16 @@ func (o *trainingExportOptions) trainingExport(ctx context.Context, p *cli.Proje
 	if err != nil {
 		return cli.Usage(err, "")
 	}
-	if strings.ContainsFunc(o.base, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if strings.ContainsFunc(o.BaseModel, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return cli.Usage(errors.New("--base-model contains a control code"), "give the name or the folder of a model")
 	}
-	policy := export.Policy(o.long)
-	if !slices.Contains([]export.Policy{export.Fail, export.Drop, export.Keep}, policy) {
+	options := o.Options
+	options.Format, options.TooLong, options.Canary = format, export.Policy(o.long), adapters.Guard(p).Canary
+	if !slices.Contains([]export.Policy{export.Fail, export.Drop, export.Keep}, options.TooLong) {
 		return cli.Usage(fmt.Errorf("--too-long is %q", ui.Sanitize(o.long)), "use fail, drop or keep")
 	}
-	if o.tokens < 0 {
-		return cli.Usage(fmt.Errorf("--max-tokens is %d", o.tokens), "it must be above 0")
-	}
-	options := export.Options{
-		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses,
-		Canary: adapters.Guard(p).Canary, Replace: o.replace,
+	if o.Limit < 0 {
+		return cli.Usage(fmt.Errorf("--max-tokens is %d", o.Limit), "it must be above 0")
 	}
 	if err := exportModels(ctx, p, o, &options); err != nil {
 		return err

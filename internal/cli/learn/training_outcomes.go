@@ -58,7 +58,7 @@ func syncOutcomes(ctx context.Context, p *cli.Project, days int) error {
 			"runplan status shows the runs")
 	}
 	if ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
+		return cli.Interrupted("nothing was written", "")
 	}
 	ledger, err := training.OpenLedger(ctx, p.Layout.Journal())
 	if err != nil {

@@ -83,7 +83,7 @@ func stoppable(a *cli.App, do func(context.Context, *cli.Project, []string) erro
 // interrupted sets the exit code of an error that a signal caused.
 func interrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
+		return cli.Interrupted("nothing was written", "")
 	}
 	return err
 }

@@ -22,13 +22,9 @@ import (
 )
 
 type trainingTasksOptions struct {
-	out     string
-	commits []string
+	tasks.Options
+	commits []string // as the user named them
 	since   string
-	max     int
-	tries   int
-	runs    int
-	limit   time.Duration
 }
 
 func newTrainingTasksCommand(a *cli.App) *cobra.Command {
@@ -59,24 +55,24 @@ It runs the tests of the repository, and its set-up if the settings name one.
 			return interrupted(ctx, exportTasks(ctx, a, args[0], o))
 		}),
 	}, func(f *cli.Flags) {
-		f.StringVar(&o.out, "out", "", "output folder: new or empty")
+		f.StringVar(&o.Dir, "out", "", "output folder: new or empty")
 		f.StringArrayVar(&o.commits, "commit", nil, "use only this commit; may be repeated")
 		f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
-		f.IntVar(&o.max, "max", 20, "maximum number of tasks (0: all)")
-		f.IntVar(&o.tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
-		f.IntVar(&o.runs, "runs", 2, "number of runs of the tests on each side")
-		f.DurationVar(&o.limit, "timeout", 5*time.Minute, "time limit of one run of tests")
+		f.IntVar(&o.Max, "max", 20, "maximum number of tasks (0: all)")
+		f.IntVar(&o.Tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
+		f.IntVar(&o.Runs, "runs", 2, "number of runs of the tests on each side")
+		f.DurationVar(&o.Limit, "timeout", 5*time.Minute, "time limit of one run of tests")
 	})
 }
 
 func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOptions) error {
-	x := tasks.Options{Dir: o.out, Max: o.max, Tries: o.tries, Runs: o.runs, Limit: o.limit, Version: cli.Version()}
+	x := o.Options
 	switch {
-	case o.out == "":
+	case x.Dir == "":
 		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out tasks")
-	case o.max < 0 || o.tries < 0:
+	case x.Max < 0 || x.Tries < 0:
 		return cli.Usage(errors.New("--max and --tries must not be negative; 0 means all"), "")
-	case o.runs < 1 || o.limit <= 0:
+	case x.Runs < 1 || x.Limit <= 0:
 		return cli.Usage(errors.New("--runs must be 1 or more, and --timeout more than 0"), "")
 	}
 	var err error
@@ -105,6 +101,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	}
 	defer x.Reaper.Close()
 	guard, w := adapters.Guard(p), p.Config.Workspace
+	x.Version = cli.Version()
 	x.Repo, x.License, x.Redact, x.Canary = p.Repo, license.Of(os.DirFS(p.Repo.Root)), guard.Redact, guard.Canary
 	rooms, err := local.NewRooms(ctx, a.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
 		Timeout: time.Duration(w.SetupTimeout), Env: a.Environ, Reaper: x.Reaper}, a.Environ, a.Warn)
@@ -130,7 +127,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 			cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),
 			cli.On(cli.ExitUsage, "choose a new folder", folder.ErrExists))
 	}
-	err = a.Print(m, func() { printTasks(a, m, o.out) })
+	err = a.Print(m, func() { printTasks(a, m, o.Dir) })
 	if err == nil && m.Tasks == 0 {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no task in %d commits", m.Commits),
 			"%s has the reason for each commit whose tests were run", tasks.ReceiptName)

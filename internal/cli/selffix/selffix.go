@@ -100,8 +100,7 @@ func processFeedback(ctx context.Context, p *cli.Project, id string, o selfFixOp
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; finished results are stored"),
-					"continue: runplan self-fix process")
+				return cli.Interrupted("finished results are stored", "continue: runplan self-fix process")
 			}
 			return control.FeedbackTrouble(err, cli.ExitFailed)
 		}
