@@ -55,9 +55,11 @@ irrelevant files and chunks are offered.
   runplan training bootstrap . --out data
   runplan training bootstrap ../other --out data --stages scope,execute_code --since 2025-01-01 --max 500`,
 		Args: cobra.ExactArgs(1),
-		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
-			return bootstrapExamples(ctx, a, args[0], o)
-		}),
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			a.Dir = args[0]
+			return o.check()
+		},
+		RunE: a.StoppableInProject(o.bootstrapExamples),
 	}, func(f *cli.Flags) {
 		f.StringVar(&o.Dir, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
 		f.Uint64Var(&o.Seed, "seed", 1, "random seed")
@@ -68,18 +70,10 @@ irrelevant files and chunks are offered.
 	})
 }
 
-func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapOptions) error {
-	if err := o.check(); err != nil {
-		return err
-	}
+func (o *bootstrapOptions) bootstrapExamples(ctx context.Context, p *cli.Project, _ []string) (err error) {
 	h := o.Options
-	a.Dir = dir
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
 	h.Repo, h.Version, h.License = p.Repo, cli.Version(), license.Of(os.DirFS(p.Repo.Root))
-	if h.Program, err = a.AstGrep(ctx); err != nil {
+	if h.Program, err = p.AstGrep(ctx); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err == nil {
@@ -94,14 +88,14 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	}
 	h.Redact = p.Redactor().String
 	if p.Repo.Shallow() {
-		a.Warn("the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
+		p.Warn("the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
 	}
 	// A bootstrap uses the CPU all the time, so memory is cheaper than collection: nothing is collected below the limit.
 	// Up to 100 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU
 	// time.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(320 << 20)
-	progress, began := models.NewProgress(a), time.Now()
+	progress, began := models.NewProgress(p.App), time.Now()
 	h.Progress = func(s history.Progress) { showBootstrap(progress, time.Since(began), s) }
 	m, err := history.Run(ctx, h)
 	progress.Clear()
@@ -111,7 +105,7 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	case err != nil:
 		return bootstrapTrouble(err, o.Dir)
 	}
-	err = a.Print(m, func() { printBootstrap(a, m, o.Dir) })
+	err = p.Print(m, func() { printBootstrap(p.App, m, o.Dir) })
 	if err == nil && m.Used == 0 {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no example in %d commits", m.Commits),
 			"the table shows why; use a repository with small commits whose messages say what changed")

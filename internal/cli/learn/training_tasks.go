@@ -51,9 +51,13 @@ It runs the tests of the repository, and its set-up if the settings name one.
   runplan training tasks . --out tasks --max 20
   runplan training tasks ../other --out tasks --commit 3f2a1b`,
 		Args: cobra.ExactArgs(1),
-		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
-			return interrupted(ctx, exportTasks(ctx, a, args[0], o))
-		}),
+		PreRunE: func(_ *cobra.Command, args []string) (err error) {
+			if a.Dir, err = filepath.Abs(args[0]); err != nil { // rooms need to know where the repository is
+				return err
+			}
+			return o.check()
+		},
+		RunE: stoppable(a, o.exportTasks),
 	}, func(f *cli.Flags) {
 		f.StringVar(&o.Dir, "out", "", "output folder: new or empty")
 		f.StringArrayVar(&o.commits, "commit", nil, "use only this commit; may be repeated")
@@ -65,27 +69,21 @@ It runs the tests of the repository, and its set-up if the settings name one.
 	})
 }
 
-func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOptions) error {
-	x := o.Options
+func (o *trainingTasksOptions) check() (err error) {
 	switch {
-	case x.Dir == "":
+	case o.Dir == "":
 		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out tasks")
-	case x.Max < 0 || x.Tries < 0:
+	case o.Max < 0 || o.Tries < 0:
 		return cli.Usage(errors.New("--max and --tries must not be negative; 0 means all"), "")
-	case x.Runs < 1 || x.Limit <= 0:
+	case o.Runs < 1 || o.Limit <= 0:
 		return cli.Usage(errors.New("--runs must be 1 or more, and --timeout more than 0"), "")
 	}
-	var err error
-	if x.Since, err = dayOf(o.since); err != nil {
-		return err
-	}
-	if a.Dir, err = filepath.Abs(dir); err != nil { // rooms need to know where the repository is
-		return err
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+	o.Since, err = dayOf(o.since)
+	return err
+}
+
+func (o *trainingTasksOptions) exportTasks(ctx context.Context, p *cli.Project, _ []string) (err error) {
+	x := o.Options
 	for _, name := range o.commits {
 		hash, err := p.Repo.Resolve(ctx, name+"^{commit}")
 		if err != nil {
@@ -103,14 +101,14 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	guard, w := adapters.Guard(p), p.Config.Workspace
 	x.Version = cli.Version()
 	x.Repo, x.License, x.Redact, x.Canary = p.Repo, license.Of(os.DirFS(p.Repo.Root)), guard.Redact, guard.Canary
-	rooms, err := local.NewRooms(ctx, a.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
-		Timeout: time.Duration(w.SetupTimeout), Env: a.Environ, Reaper: x.Reaper}, a.Environ, a.Warn)
+	rooms, err := local.NewRooms(ctx, p.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
+		Timeout: time.Duration(w.SetupTimeout), Env: p.Environ, Reaper: x.Reaper}, p.Environ, p.Warn)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	defer func() {
 		if err := rooms.Close(ctx); err != nil {
-			a.Warn(err.Error())
+			p.Warn(err.Error())
 		}
 	}()
 	x.Rooms = rooms
@@ -119,7 +117,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 		if r.Reason == "" {
 			text = fmt.Sprintf("task: %d red to green, %d stay green", len(r.Fixed), len(r.Kept))
 		}
-		fmt.Fprintf(a.Stderr, "%.10s  %s;  %s\n", r.Commit, ui.Sanitize(ui.Cut(text, 100, "…")), ui.Sanitize(r.Subject))
+		fmt.Fprintf(p.Stderr, "%.10s  %s;  %s\n", r.Commit, ui.Sanitize(ui.Cut(text, 100, "…")), ui.Sanitize(r.Subject))
 	}
 	m, err := tasks.Export(ctx, x)
 	if err != nil {
@@ -127,7 +125,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 			cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),
 			cli.On(cli.ExitUsage, "choose a new folder", folder.ErrExists))
 	}
-	err = a.Print(m, func() { printTasks(a, m, o.Dir) })
+	err = p.Print(m, func() { printTasks(p.App, m, o.Dir) })
 	if err == nil && m.Tasks == 0 {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no task in %d commits", m.Commits),
 			"%s has the reason for each commit whose tests were run", tasks.ReceiptName)
