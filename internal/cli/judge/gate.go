@@ -68,12 +68,13 @@ With --mutants, the tests of the base also run on the code of the change.
 A gate that cannot run is neither a pass nor a failure of the code: the others still run,
 and the exit status is 5.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("baseline") {
 				o.Baseline = o.Base != "" || o.mutants.asked
 			}
-			return gate(cmd.Context(), a, o)
+			return errors.Join(o.regression.check(), o.mutants.check())
 		},
+		RunE: a.InProject(o.gate),
 	}, func(f *cli.Flags) {
 		f.StringVar(&o.Base, "base", "", "commit or branch to compare with")
 		f.BoolVar(&o.all, "all", false, "check the whole tree, not only the change")
@@ -147,14 +148,7 @@ func Inspect(ctx context.Context, p *cli.Project, self string, books *rulebook.R
 	}
 }
 
-func gate(ctx context.Context, a *cli.App, o GateOptions) error {
-	if err := errors.Join(o.regression.check(), o.mutants.check()); err != nil {
-		return err
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func (o *GateOptions) gate(ctx context.Context, p *cli.Project, _ []string) error {
 	p.Config.Gates.StrictAST = p.Config.Gates.StrictAST || o.strictAST
 	self, err := cli.Self()
 	if err != nil {
@@ -165,7 +159,7 @@ func gate(ctx context.Context, a *cli.App, o GateOptions) error {
 			return err
 		}
 	}
-	x, done := Inspect(ctx, p, self, rulebook.OpenRuleBooks(ctx, p), o)
+	x, done := Inspect(ctx, p, self, rulebook.OpenRuleBooks(ctx, p), *o)
 	defer done()
 	flagged := append(x.regression(), x.mutants()...)
 	if x.Gates, err = chosenGates(append(x.Gates, flagged...), o.only); err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -47,13 +46,16 @@ of each one term by term, and the winner. Both take --json.`,
 			case "sampling":
 				o.sampling, name = true, ""
 			}
+			run, err := runNamed(ctx, p, name)
 			switch {
+			case err != nil:
+				return err
 			case o.decisions:
-				return logDecisions(ctx, p, name)
+				return logDecisions(p, run)
 			case o.sampling:
-				return logSampling(ctx, p, name)
+				return logSampling(ctx, p, run)
 			}
-			return log(ctx, p, name, o.follow)
+			return log(ctx, p, run, o.follow)
 		}),
 	}, func(f *cli.Flags) {
 		f.BoolVar(&a.JSON, "json", false, "one JSON event a line")
@@ -70,7 +72,7 @@ const (
 	aliveEvery  = 2 * time.Second
 )
 
-func log(ctx context.Context, p *cli.Project, name string, follow bool) error {
+func log(ctx context.Context, p *cli.Project, run string, follow bool) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	j, err := p.OpenJournal(ctx)
@@ -78,10 +80,6 @@ func log(ctx context.Context, p *cli.Project, name string, follow bool) error {
 		return err
 	}
 	defer j.Close()
-	run, err := findRun(ctx, j, name)
-	if err != nil {
-		return err
-	}
 	p.TellForged(ctx, run)
 	out := p.StdoutFile()
 	style := ui.StyleFor(p.Getenv, out)
@@ -147,8 +145,13 @@ func gone(ctx context.Context, p *cli.Project, run string) (string, error) {
 	return sums[0].Reason, nil
 }
 
-// findRun returns the id of the selected run: by id, by a prefix of the id, by plan, or the newest.
-func findRun(ctx context.Context, j *store.Journal, name string) (string, error) {
+// runNamed returns the id of the selected run: by id, by a prefix of the id, by plan, or the newest.
+func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) {
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer j.Close()
 	runs, err := j.Runs(ctx)
 	if err != nil {
 		return "", err
@@ -161,20 +164,7 @@ func findRun(ctx context.Context, j *store.Journal, name string) (string, error)
 	return "", cli.NoSuchRun(name)
 }
 
-func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) {
-	j, err := p.OpenJournal(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer j.Close()
-	return findRun(ctx, j, name)
-}
-
-func logDecisions(ctx context.Context, p *cli.Project, name string) error {
-	run, err := runNamed(ctx, p, name)
-	if err != nil {
-		return err
-	}
+func logDecisions(p *cli.Project, run string) error {
 	path := p.Layout.DecisionLog()
 	file, err := os.Open(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -211,11 +201,7 @@ func logDecisions(ctx context.Context, p *cli.Project, name string) error {
 }
 
 // logSampling prints the tournaments of a run, or their events.
-func logSampling(ctx context.Context, p *cli.Project, name string) error {
-	run, err := runNamed(ctx, p, name)
-	if err != nil {
-		return err
-	}
+func logSampling(ctx context.Context, p *cli.Project, run string) error {
 	events, err := eventsOf(ctx, p, run)
 	if err != nil {
 		return err
