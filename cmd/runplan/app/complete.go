@@ -3,7 +3,6 @@ package app
 import (
 	_ "embed"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -157,8 +156,7 @@ func (c completer) completeGate(cmd *cobra.Command, _ []string, word string) ([]
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	self, _ := os.Executable()
-	settings, done := judge.SuiteOf(p, self, false, rulebook.OpenRuleBooks(cmd.Context(), p))
+	settings, done := judge.SuiteOf(p, false, rulebook.OpenRuleBooks(cmd.Context(), p))
 	defer done()
 	before := word[:strings.LastIndexByte(word, ',')+1]
 	var found []string

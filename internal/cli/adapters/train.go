@@ -128,7 +128,7 @@ func runTrainer(ctx context.Context, p *cli.Project, job adapters.Job) (adapters
 		return adapters.Version{}, err
 	}
 	defer log.Close()
-	_, reaper, err := cli.StartOwnReaper()
+	reaper, err := cli.StartReaper(cli.Self())
 	if err != nil {
 		return adapters.Version{}, err
 	}

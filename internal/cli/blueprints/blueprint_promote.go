@@ -116,11 +116,11 @@ func promotionEnded(ctx context.Context, p lifecycle.Promotion, err error) error
 // StageGatesIn returns a function that runs the gates of given families on the whole tree of the checkout at dir.
 func StageGatesIn(ctx context.Context, p *cli.Project,
 	dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
-	self, reaper, err := cli.StartOwnReaper()
+	reaper, err := cli.StartReaper(cli.Self())
 	if err != nil {
 		return nil, nil, err
 	}
-	settings, end := judge.SuiteOf(p, self, false, rulebook.OpenRuleBooks(ctx, p))
+	settings, end := judge.SuiteOf(p, false, rulebook.OpenRuleBooks(ctx, p))
 	all := suite.All(dir, settings)
 	hide := p.Redactor()
 	subject := gates.Subject{Dir: dir, Env: p.Environ, Timeout: time.Duration(p.Config.Gates.Timeout), Redact: hide.String,

@@ -146,7 +146,7 @@ func tryAgent(ctx context.Context, a *cli.App, name string) error {
 	}
 	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer release()
-	if _, c.Reaper, err = cli.StartOwnReaper(); err != nil {
+	if c.Reaper, err = cli.StartReaper(cli.Self()); err != nil {
 		return err
 	}
 	defer c.Reaper.Close()

@@ -80,7 +80,7 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 
 // ExamineGates reports for each gate of the tree whether its tools are installed. It runs nothing of the tree.
 func ExamineGates(ctx context.Context, p *cli.Project) []Check {
-	settings := judge.GateSettings(p, "", false)
+	settings := judge.GateSettings(p, false)
 	settings.Found = judge.Detected(ctx, p.Repo)
 	infos := lists.Map(suite.All(p.Repo.Root, settings), gates.Gate.Info)
 	var out []Check

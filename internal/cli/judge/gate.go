@@ -104,7 +104,6 @@ and the exit status is 5.`,
 // Inspection is one check of the working tree by "runplan gate".
 type Inspection struct {
 	Project  *cli.Project
-	Self     string // this program
 	Reaper   *LateReaper
 	Rules    *rulebook.RuleBooks
 	Task     string // task id for the log of calls: a run, whose events record the cost; "" makes a new id
@@ -124,15 +123,15 @@ type Inspection struct {
 // Inspect returns an inspection of the working tree of p, with the gates of its settings and more. Git reads the tree
 // in parallel while the gates are built: on an unchanged tree, waiting for both would dominate the time. The caller
 // must call done.
-func Inspect(ctx context.Context, p *cli.Project, self string, books *rulebook.RuleBooks, o GateOptions,
+func Inspect(ctx context.Context, p *cli.Project, books *rulebook.RuleBooks, o GateOptions,
 	more ...gates.Gate) (x *Inspection, done func()) {
-	x = &Inspection{Project: p, Self: self, Options: o, Rules: books, Reaper: &LateReaper{Self: self},
+	x = &Inspection{Project: p, Options: o, Rules: books, Reaper: &LateReaper{Self: cli.Self()},
 		tree: sync.OnceValue(func() written { return writtenAt(ctx, p.Repo, o.Base) })}
 	if !o.list { // --list runs nothing
 		go x.tree()
 	}
 	var end func()
-	x.Settings, end = SuiteOf(p, self, o.requireTests, books)
+	x.Settings, end = SuiteOf(p, o.requireTests, books)
 	x.Settings.Affected = !o.all
 	x.Settings.More = append(x.Settings.More, more...)
 	if x.Settings.Detect {
@@ -148,18 +147,14 @@ func Inspect(ctx context.Context, p *cli.Project, self string, books *rulebook.R
 	}
 }
 
-func (o *GateOptions) gate(ctx context.Context, p *cli.Project, _ []string) error {
+func (o *GateOptions) gate(ctx context.Context, p *cli.Project, _ []string) (err error) {
 	p.Config.Gates.StrictAST = p.Config.Gates.StrictAST || o.strictAST
-	self, err := cli.Self()
-	if err != nil {
-		return err
-	}
 	if !o.list { // --list runs nothing
 		if err := p.TrustConfig(); err != nil {
 			return err
 		}
 	}
-	x, done := Inspect(ctx, p, self, rulebook.OpenRuleBooks(ctx, p), *o)
+	x, done := Inspect(ctx, p, rulebook.OpenRuleBooks(ctx, p), *o)
 	defer done()
 	flagged := append(x.regression(), x.mutants()...)
 	if x.Gates, err = chosenGates(append(x.Gates, flagged...), o.only); err != nil {

@@ -52,7 +52,7 @@ func (x *Inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 		return nil, fmt.Errorf("write the settings of the gates: %w", err)
 	}
 	place := cache.Place{
-		Root: x.Project.Repo.Root, Ignored: x.ignored, Self: x.Self, Programs: []string{x.Project.Config.Gates.AstGrep},
+		Root: x.Project.Repo.Root, Ignored: x.ignored, Self: cli.Self(), Programs: []string{x.Project.Config.Gates.AstGrep},
 		Env:  x.Project.Environ,
 		More: []string{string(settings), fmt.Sprint(x.Options.all), x.Project.Config.Digest},
 	}

@@ -93,17 +93,13 @@ func (o *ReviewOptions) reviewChange(ctx context.Context, p *cli.Project, _ []st
 	if err != nil {
 		return err
 	}
-	self, err := cli.Self()
-	if err != nil {
-		return err
-	}
 	if err := p.TrustConfig(); err != nil {
 		return err
 	}
 	if in.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
 		return cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	x, done := Inspect(ctx, p, self, rulebook.OpenRuleBooks(ctx, p), GateOptions{Base: o.base,
+	x, done := Inspect(ctx, p, rulebook.OpenRuleBooks(ctx, p), GateOptions{Base: o.base,
 		Baseline: o.base != "", JSON: p.JSON, noCache: o.noCache, sarif: o.sarif, junit: o.junit}, ReviewGates(p)...)
 	defer done()
 	ctx, stop := cli.Interruptible(ctx, syscall.SIGHUP)

@@ -94,7 +94,7 @@ func (o *trainingTasksOptions) exportTasks(ctx context.Context, p *cli.Project, 
 	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	if _, x.Reaper, err = cli.StartOwnReaper(); err != nil {
+	if x.Reaper, err = cli.StartReaper(cli.Self()); err != nil {
 		return err
 	}
 	defer x.Reaper.Close()

@@ -43,7 +43,7 @@ docs/notifications.md describes the messages, with examples.`,
 			if err := p.TrustConfig(); err != nil {
 				return err
 			}
-			_, reaper, err := cli.StartOwnReaper()
+			reaper, err := cli.StartReaper(cli.Self())
 			if err != nil {
 				return err
 			}

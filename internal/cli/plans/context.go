@@ -260,11 +260,7 @@ func lookAtTree(ctx context.Context, p *cli.Project, base string, in *briefing.I
 		return err
 	}
 	defer done()
-	self, err := cli.Self()
-	if err != nil {
-		return err
-	}
-	settings, closeGates := judge.SuiteOf(p, self, false, rulebook.OpenRuleBooks(ctx, p))
+	settings, closeGates := judge.SuiteOf(p, false, rulebook.OpenRuleBooks(ctx, p))
 	defer closeGates()
 	in.Gates = lists.Map(suite.All(dir, settings), gates.Gate.Info)
 	style, note, err := prepare.StyleOf(ctx, p.App, dir)

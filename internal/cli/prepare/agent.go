@@ -36,12 +36,12 @@ type chosenAgent struct {
 }
 
 // startAgent builds an agent for a run, and returns a function that closes it.
-type startAgent func(ctx context.Context, j *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(), error)
+type startAgent func(ctx context.Context, j *store.Journal, r *proc.Reaper) (agents.Agent, func(), error)
 
 // startNow is the startAgent of an agent without files of its own.
-func startNow(build func(self string, r *proc.Reaper) agents.Agent) startAgent {
-	return func(_ context.Context, _ *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(), error) {
-		return build(self, r), func() {}, nil
+func startNow(build func(r *proc.Reaper) agents.Agent) startAgent {
+	return func(_ context.Context, _ *store.Journal, r *proc.Reaper) (agents.Agent, func(), error) {
+		return build(r), func() {}, nil
 	}
 }
 
@@ -66,9 +66,9 @@ func chooseAgent(p *cli.Project, path string, due []*planparse.Batch, asked stri
 
 func namedAgent(p *cli.Project, path, name string) (chosenAgent, error) {
 	if name == script.Name {
-		return chosenAgent{name, startNow(func(self string, r *proc.Reaper) agents.Agent {
+		return chosenAgent{name, startNow(func(r *proc.Reaper) agents.Agent {
 			agent := script.New(path, r)
-			agent.Engine = []string{self, cli.TestscriptCommand}
+			agent.Engine = []string{cli.Self(), cli.TestscriptCommand}
 			return agent
 		})}, nil
 	}
@@ -79,7 +79,7 @@ func namedAgent(p *cli.Project, path, name string) (chosenAgent, error) {
 	if err != nil {
 		return chosenAgent{}, err
 	}
-	return chosenAgent{name, startNow(func(_ string, r *proc.Reaper) agents.Agent {
+	return chosenAgent{name, startNow(func(r *proc.Reaper) agents.Agent {
 		c.Reaper = r
 		return command.New(c)
 	})}, nil
@@ -275,7 +275,7 @@ func SolverAgent(ctx context.Context, p *cli.Project, path string) (chosenAgent,
 	}
 	tools.Close() // the run may begin much later
 	return chosenAgent{solver.Name,
-		func(ctx context.Context, j *store.Journal, _ string, r *proc.Reaper) (agents.Agent, func(), error) {
+		func(ctx context.Context, j *store.Journal, r *proc.Reaper) (agents.Agent, func(), error) {
 			tools, err := models.OpenSolving(ctx, p, s, r)
 			if err != nil {
 				return nil, nil, err

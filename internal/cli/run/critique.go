@@ -135,7 +135,7 @@ func CritiqueOutlet(ctx context.Context, p *cli.Project) []cli.Outlet {
 }
 
 // reviews returns the reviewers for the changes of this run. It is empty if no reviews were requested.
-func (x *Execution) reviews(ctx context.Context, self string, reaper *proc.Reaper) (local.Reviews, error) {
+func (x *Execution) reviews(ctx context.Context, reaper *proc.Reaper) (local.Reviews, error) {
 	if x.Info.Review == "" && x.Info.FinalReview == "" {
 		return local.Reviews{}, nil
 	}
@@ -157,9 +157,9 @@ func (x *Execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 	if x.Info.Review != local.ReviewAll && x.Info.FinalReview != local.ReviewAll {
 		return out, nil
 	}
-	late := &judge.LateReaper{Self: self, Reaper: reaper}
+	late := &judge.LateReaper{Reaper: reaper}
 	late.Once.Do(func() {}) // already started
-	look := &judge.Inspection{Project: p, Self: self, Reaper: late, Task: x.Run}
+	look := &judge.Inspection{Project: p, Reaper: late, Task: x.Run}
 	look.Subject.Redact = p.Redactor().String
 	out.Reviewers = look.Reviewers(ctx)
 	if x.Info.Review != local.ReviewAll || !x.Info.Fidelity {

@@ -265,14 +265,14 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 		return c, nil, err
 	}
 	opened.Add(func() { journal.Close() })
-	self, reaper, err := cli.StartOwnReaper()
+	reaper, err := cli.StartReaper(cli.Self())
 	if err != nil {
 		return c, nil, err
 	}
 	reaper.Tag(h.Mark)
 	opened.Add(func() { reaper.Close() })
 	x := &Execution{Prepared: *ready, journal: journal}
-	c, end, err := x.ready(ctx, self, reaper, newView(&b, ready.Options))
+	c, end, err := x.ready(ctx, reaper, newView(&b, ready.Options))
 	if err != nil {
 		return c, nil, err
 	}
@@ -284,13 +284,13 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 
 // ready builds the parts that execute the commands of a run: agents, gates, reviews. It also returns a function that
 // ends them.
-func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper, view *view) (c local.Config,
+func (x *Execution) ready(ctx context.Context, reaper *proc.Reaper, view *view) (c local.Config,
 	done func(), err error) {
 	var opened cli.Closers
 	defer opened.CloseAfter(&err)
 	var list []agents.Agent
 	for _, chosen := range x.Agents.List {
-		agent, closeAgent, err := chosen.Start(ctx, x.journal, self, reaper)
+		agent, closeAgent, err := chosen.Start(ctx, x.journal, reaper)
 		if err != nil {
 			return c, nil, err
 		}
@@ -298,8 +298,7 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		list = append(list, agent)
 	}
 	x.Project.Config.Gates.StrictAST = x.Project.Config.Gates.StrictAST || x.Options.StrictAST
-	settings, closeGates, err := judge.GateSuite(ctx, x.Project, self, x.Options.RequireTests,
-		x.Project.Layout.Temp(x.Run))
+	settings, closeGates, err := judge.GateSuite(ctx, x.Project, x.Options.RequireTests, x.Project.Layout.Temp(x.Run))
 	if err != nil {
 		return c, nil, err
 	}
@@ -308,7 +307,7 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		return c, nil, err
 	}
 	c.Reaper, c.Fallback = reaper, list[1:]
-	if c.Reviews, err = x.reviews(ctx, self, reaper); err != nil {
+	if c.Reviews, err = x.reviews(ctx, reaper); err != nil {
 		return c, nil, err
 	}
 	if c.Critic, err = x.critic(ctx, view, x.Project.ModelOptions(reaper)); err != nil {

@@ -56,15 +56,11 @@ func (x *Execution) start(ctx context.Context) error {
 		return err
 	}
 	x.journal = raw
-	self, err := cli.Self()
-	if err != nil {
-		return err
-	}
 	// Clean up what an earlier process of this run left behind. That is needed if its reaper was killed too.
 	if x.App.Engine == "" || x.App.Engine == cli.Here { // with another engine, a local worker may have the same run
 		proc.Sweep("RUNPLAN_RUN=" + x.Run)
 	}
-	reaper, err := cli.StartReaper(self)
+	reaper, err := cli.StartReaper(cli.Self())
 	if err != nil {
 		return err
 	}
@@ -103,7 +99,7 @@ func (x *Execution) start(ctx context.Context) error {
 		decisions.Recall(ev)
 		told.Recall(ev)
 	}
-	config, done, err := x.ready(ctx, self, reaper, view)
+	config, done, err := x.ready(ctx, reaper, view)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,6 @@ const (
 type selfFix struct {
 	project *cli.Project
 	options selfFixOptions
-	self    string
 	store   *store.Feedbacks
 	reaper  *proc.Reaper
 	parts   feedback.Parts
@@ -54,15 +53,12 @@ func (l *selfFix) Close() {
 }
 
 func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, error) {
-	self, err := cli.Self()
-	if err != nil {
-		return nil, err
-	}
 	if err := p.Layout.Make(); err != nil {
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	p.Repo.AllowPrograms() // the loop commits, fetches and pushes
-	l := &selfFix{project: p, options: o, self: self}
+	l := &selfFix{project: p, options: o}
+	var err error
 	if l.prompts, err = feedback.LoadPrompts(p.Prompts()); err != nil {
 		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
@@ -79,7 +75,7 @@ func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, 
 	if err != nil {
 		return nil, err
 	}
-	if l.reaper, err = cli.StartReaper(self); err != nil {
+	if l.reaper, err = cli.StartReaper(cli.Self()); err != nil {
 		return nil, err
 	}
 	if l.store, err = store.OpenFeedback(ctx, p.Layout.Feedback()); err != nil {

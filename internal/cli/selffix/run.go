@@ -176,7 +176,7 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewRequest) (revie
 		return none, err
 	}
 	books := rulebook.OpenRuleBooks(ctx, l.project) // not those of the commit, which the agent made
-	x, end := judge.Inspect(ctx, &there, l.self, books,
+	x, end := judge.Inspect(ctx, &there, books,
 		judge.GateOptions{Base: w.Fix.Base, Baseline: true, JSON: true}, judge.ReviewGates(&there)...)
 	defer end()
 	list, forget, err := x.Open(ctx)

@@ -192,10 +192,7 @@ func resumeApart(ctx context.Context, p *cli.Project, run string, accept bool) (
 
 // startResume starts runplan resume, with its output in the file at path.
 func startResume(p *cli.Project, run, path string, accept bool) (*proc.Child, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
+	self := cli.Self()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
