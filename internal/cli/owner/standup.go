@@ -34,9 +34,9 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.`,
 			if since <= 0 {
 				return cli.Usage(errors.New("--since must be in the past"), "such as --since 72h")
 			}
-			prompts, err := p.TrustPrompts()
+			prompts, err := trust.LoadPrompts(p.Prompts())
 			if err != nil {
-				return err
+				return cli.Usage(err, "correct the project's prompts, or remove them")
 			}
 			now := time.Now()
 			s, err := standup(ctx, p, now.Add(-since), now)
