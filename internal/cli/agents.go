@@ -38,11 +38,11 @@ func (p *Project) FormatOf(agent string) stream.Format {
 
 // CommandAgent returns the settings of the named agent. Without settings it uses the preset of that name, if its CLI
 // is installed.
-func (a *App) CommandAgent(p *Project, name string) (command.Config, error) {
+func (p *Project) CommandAgent(name string) (command.Config, error) {
 	c, configured := p.Config.Agents[name]
 	out := command.Config{
-		Name: name, Command: c.Command, Env: c.Env, PassEnv: c.PassEnv, Root: p.Repo.Root, Environ: a.Environ,
-		Permission: c.Permission, Models: c.Models, Sandbox: a.SandboxOf(c),
+		Name: name, Command: c.Command, Env: c.Env, PassEnv: c.PassEnv, Root: p.Repo.Root, Environ: p.Environ,
+		Permission: c.Permission, Models: c.Models, Sandbox: p.SandboxOf(c),
 	}
 	presetName := c.Preset
 	if !configured {
@@ -53,16 +53,16 @@ func (a *App) CommandAgent(p *Project, name string) (command.Config, error) {
 	case known:
 		out.Preset = &preset
 	case !configured:
-		return out, a.UnknownAgent(p, name)
+		return out, p.UnknownAgent(name)
 	}
 	if !configured {
-		if _, err := a.OnPath(preset.Program); err != nil {
+		if _, err := p.OnPath(preset.Program); err != nil {
 			return out, Fail(ExitCannotRun, fmt.Errorf("agent %s: %s is %w", name, preset.Program, err), "install it: %s",
 				preset.Install)
 		}
 	}
 	var err error
-	if out.Prices, err = price.Load(a.PriceFile()); err != nil {
+	if out.Prices, err = price.Load(p.PriceFile()); err != nil {
 		return out, Usage(err, "the top of the built-in table, agents/price/prices.toml, describes the format")
 	}
 	return out, nil
@@ -72,9 +72,9 @@ func (a *App) CommandAgent(p *Project, name string) (command.Config, error) {
 var ErrNoAgent = errors.New("unknown agent")
 
 // UnknownAgent returns the error of an agent that neither the settings nor the presets name.
-func (a *App) UnknownAgent(p *Project, name string) error {
+func (p *Project) UnknownAgent(name string) error {
 	known := slices.AppendSeq([]string{script.Name, solver.Name}, maps.Keys(p.Config.Agents))
-	for _, preset := range a.Installed() {
+	for _, preset := range p.Installed() {
 		known = lists.Add(known, preset.Name)
 	}
 	slices.Sort(known)
@@ -128,7 +128,7 @@ func (a *App) AstGrep(ctx context.Context) (patterns.Program, error) {
 
 // Signing tests the commit signature while the user is still there to unlock the key. It creates an object that no
 // ref points to.
-func (a *App) Signing(ctx context.Context, p *Project) error {
+func (p *Project) Signing(ctx context.Context) error {
 	if v, err := p.Repo.Run(ctx, "config", "--type=bool", "--get", "commit.gpgsign"); err != nil || v != "true" {
 		return nil
 	}

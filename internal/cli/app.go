@@ -64,7 +64,7 @@ func (a App) Execute(ctx context.Context, args ...string) int {
 	// Errors may quote plans, file names and the output of programs. Remove control codes before they reach the
 	// terminal.
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(a.Redactor(nil).String(text)))
+		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(a.Redactor().String(text)))
 	}
 	if hint != "" {
 		fmt.Fprintf(a.Stderr, "  → %s\n", redact.Clean(hint))
@@ -110,8 +110,9 @@ func (a *App) Env() map[string]string {
 	return m
 }
 
-// Project is the repository that a command works on.
+// Project is the repository that a command works on, with the process that works on it.
 type Project struct {
+	*App
 	Repo   *git.Repo
 	Layout journal.Layout
 	Config *config.Loaded
@@ -142,7 +143,7 @@ func (a *App) OpenProject(ctx context.Context) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Project{Repo: repo, Layout: journal.LayoutOf(repo.Root)}
+	p := &Project{App: a, Repo: repo, Layout: journal.LayoutOf(repo.Root)}
 	if err := NoLinks(p.Layout); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -73,6 +74,11 @@ func Usage(err error, hint string, args ...any) error {
 // Fail returns a failure with the given exit code.
 func Fail(code int, err error, hint string, args ...any) error {
 	return &Failure{Code: code, Err: err, Hint: fmt.Sprintf(hint, args...)}
+}
+
+// Interrupted returns the error of a command that a signal ended. what says what became of its work; "" says nothing.
+func Interrupted(what, hint string) error {
+	return Fail(ExitInterrupted, errors.New(strings.TrimSuffix("interrupted; "+what, "; ")), "%s", hint)
 }
 
 // Named sets the code of a new failure's page in runplan explain. [ErrorCodes] lists the codes.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,15 +75,51 @@ func ExactlyOne(what string) cobra.PositionalArgs {
 	}
 }
 
-// RepoFlag adds --repo, which selects the repository of that folder (CLI-03). File names in other flags stay relative
-// to the current folder.
-func (a *App) RepoFlag(f *pflag.FlagSet) {
-	f.StringVar(&a.Dir, "repo", "", "repository (default: that of the current folder)")
+// With says what a command has in common with others.
+type With struct {
+	Exits string // exit codes that its help explains, such as "0 1 2"
+	Repo  bool   // --repo selects the repository of a folder (CLI-03); files of other flags stay relative to this one
+	Trust bool   // --trust-config, see [Project.TrustConfig]
+	JSON  string // what --json prints, such as "a JSON array"; "" for no such flag
 }
 
-// TrustFlag adds --trust-config, see [App.TrustConfig].
-func (a *App) TrustFlag(f *pflag.FlagSet) {
-	f.StringVar(&a.Trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+// Flags are the flags of a command.
+type Flags = pflag.FlagSet
+
+// Command adds to a command what it has in common with others, and then its own flags.
+func (a *App) Command(w With, cmd *cobra.Command, own ...func(*Flags)) *cobra.Command {
+	f := cmd.Flags()
+	if w.Repo {
+		f.StringVar(&a.Dir, "repo", "", "repository (default: that of the current folder)")
+	}
+	if w.Trust {
+		f.StringVar(&a.Trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	}
+	if w.JSON != "" {
+		f.BoolVar(&a.JSON, "json", false, "print "+w.JSON)
+	}
+	if w.Exits != "" {
+		cmd.Long += "\n\nExit status:\n" + exitStatus(strings.Fields(w.Exits))
+	}
+	for _, add := range own {
+		add(f)
+	}
+	return cmd
+}
+
+// exitStatus renders exit codes for the help of a command.
+func exitStatus(codes []string) string {
+	var lines []string
+	for _, e := range ExitCodes() {
+		if !slices.Contains(codes, strconv.Itoa(e.Code)) {
+			continue
+		}
+		if e.Code == ExitInterrupted && !slices.Contains(codes, strconv.Itoa(ExitLimit)) {
+			e.Meaning, _, _ = strings.Cut(e.Meaning, ";") // no run to resume
+		}
+		lines = append(lines, fmt.Sprintf("  %3d  %s", e.Code, e.Meaning))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // SignFlags adds the flags of a signature.

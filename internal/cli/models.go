@@ -59,9 +59,9 @@ func (p *Project) Model(ctx context.Context, stage llm.Stage) (llm.Model, error)
 }
 
 // ModelOptions returns the options for asking the models of a project. reaper may be nil.
-func (a *App) ModelOptions(p *Project, reaper *proc.Reaper) llm.Options {
+func (p *Project) ModelOptions(reaper *proc.Reaper) llm.Options {
 	o := llm.OptionsOf(p.Config.Models)
-	o.Environ, o.Root, o.Redact, o.Reaper = a.Environ, p.Repo.Root, a.Redactor(p).String, reaper
+	o.Environ, o.Root, o.Redact, o.Reaper = p.Environ, p.Repo.Root, p.Redactor().String, reaper
 	return o
 }
 
@@ -114,7 +114,7 @@ func ModelTrouble(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return Fail(ExitInterrupted, errors.New("interrupted"), "")
+		return Interrupted("", "")
 	case errors.As(err, new(*Failure)):
 		return err
 	case errors.Is(err, llm.ErrNoModels), errors.As(err, new(*llm.MissingModelError)),
@@ -146,9 +146,9 @@ const (
 )
 
 // Logged wraps c so that each call is logged. If the log cannot be written, it warns and the review continues.
-func (a *App) Logged(p *Project, c llm.Completer, task, kind string) llm.Completer {
-	return LogCalls(c, task, kind, a.Redactor(p), p.addCall, func(model, why string) {
-		fmt.Fprintf(a.Stderr, "note: a call of %s was not logged: %s\n", model, why)
+func (p *Project) Logged(c llm.Completer, task, kind string) llm.Completer {
+	return LogCalls(c, task, kind, p.Redactor(), p.addCall, func(model, why string) {
+		fmt.Fprintf(p.Stderr, "note: a call of %s was not logged: %s\n", model, why)
 	})
 }
 

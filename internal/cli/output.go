@@ -7,36 +7,14 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
-
-	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
 )
-
-// ExitStatus renders the exit codes at the end of a command's help.
-func ExitStatus(codes ...int) string {
-	var b strings.Builder
-	b.WriteString("\n\nExit status:\n")
-	for _, c := range codes {
-		for _, e := range ExitCodes() {
-			if e.Code != c {
-				continue
-			}
-			if c == ExitInterrupted && !slices.Contains(codes, ExitLimit) {
-				e.Meaning, _, _ = strings.Cut(e.Meaning, ";") // no run to resume
-			}
-			fmt.Fprintf(&b, "  %3d  %s\n", e.Code, e.Meaning)
-		}
-	}
-	return strings.TrimRight(b.String(), "\n")
-}
 
 // Short shortens a commit id.
 func Short(commit string) string { return commit[:min(len(commit), 10)] }
@@ -101,12 +79,6 @@ func (a *App) PrintTable(v any, none string, header []string, rows ui.Rows) erro
 		}
 		ui.Table(a.Stdout, header, rows)
 	})
-}
-
-// WithJSON adds the flag --json to a command. what names the output, such as "a JSON array".
-func (a *App) WithJSON(what string, cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print "+what)
-	return cmd
 }
 
 // PrintLeftovers prints the leftovers. With list, nothing was removed.

@@ -38,12 +38,12 @@ func (a *App) Signed(j *store.Journal) error {
 }
 
 // SignedJournal opens the journal of a project, and makes it sign and verify its events.
-func (a *App) SignedJournal(ctx context.Context, p *Project) (*store.Journal, error) {
+func (p *Project) SignedJournal(ctx context.Context) (*store.Journal, error) {
 	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Signed(j); err != nil {
+	if err := p.Signed(j); err != nil {
 		j.Close()
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func (a *App) SignedJournal(ctx context.Context, p *Project) (*store.Journal, er
 
 // Vouch verifies the seals of a run before a resume. It sets aside events that runplan did not write, and resets the
 // run branch to the last verified event. It returns its findings.
-func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string, err error) {
-	j, err := a.SignedJournal(ctx, p)
+func (p *Project) Vouch(ctx context.Context, run string) (found []string, err error) {
+	j, err := p.SignedJournal(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +106,8 @@ func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string
 
 // ForgedEnd reports whether the last event of a run was not written by runplan. Then the status of the run cannot be
 // trusted.
-func (a *App) ForgedEnd(ctx context.Context, p *Project, run string) bool {
-	j, err := a.SignedJournal(ctx, p)
+func (p *Project) ForgedEnd(ctx context.Context, run string) bool {
+	j, err := p.SignedJournal(ctx)
 	if err != nil {
 		return false
 	}
@@ -117,15 +117,15 @@ func (a *App) ForgedEnd(ctx context.Context, p *Project, run string) bool {
 
 // TellForged warns on standard error about runs that contain events not written by runplan. It creates no key: without
 // one, nothing was signed.
-func (a *App) TellForged(ctx context.Context, p *Project, runs ...string) {
-	dir, err := a.UserDir()
+func (p *Project) TellForged(ctx context.Context, runs ...string) {
+	dir, err := p.UserDir()
 	if err != nil {
 		return
 	}
 	if _, err := os.Stat(filepath.Join(dir, seal.FileName)); err != nil {
 		return
 	}
-	j, err := a.SignedJournal(ctx, p)
+	j, err := p.SignedJournal(ctx)
 	if err != nil {
 		return
 	}
@@ -135,15 +135,15 @@ func (a *App) TellForged(ctx context.Context, p *Project, runs ...string) {
 		if err != nil || !c.Sealed || c.Bad == nil {
 			continue
 		}
-		fmt.Fprintf(a.Stderr,
+		fmt.Fprintf(p.Stderr,
 			"run %s: event %d %s; events from there on are not trustworthy. runplan resume %s sets it aside\n", run[:8],
 			c.Bad.Seq, c.Bad.Why, run[:8])
 	}
 }
 
 // DamagedRun finds the named run among those whose events do not verify, if the journal cannot be read otherwise.
-func (a *App) DamagedRun(ctx context.Context, p *Project, name string) (runner.Summary, bool) {
-	j, err := a.SignedJournal(ctx, p)
+func (p *Project) DamagedRun(ctx context.Context, name string) (runner.Summary, bool) {
+	j, err := p.SignedJournal(ctx)
 	if err != nil {
 		return runner.Summary{}, false
 	}

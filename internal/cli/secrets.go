@@ -23,19 +23,18 @@ import (
 	"github.com/runplan/runplan/runner/notify"
 )
 
+// Redactor returns a redactor for the secrets in the environment.
+func (a *App) Redactor() *redact.Redactor { return redact.New(a.Environ) }
+
 // Redactor returns a redactor for the secrets that a run may meet: in the environment, in the settings of agents, and
-// in files copied into workspaces. Outside of a project it covers only the environment.
-func (a *App) Redactor(p *Project) *redact.Redactor {
-	if p == nil {
-		return redact.New(a.Environ)
-	}
-	return redact.New(slices.Concat(a.Environ, p.Secrets()))
+// in files copied into workspaces.
+func (p *Project) Redactor() *redact.Redactor {
+	return redact.New(slices.Concat(p.Environ, p.Secrets()))
 }
 
 // HideTitles removes secrets from the titles of a plan and its batches. Titles appear on screen and in the journal,
 // reports, commits and pull requests.
-func (a *App) HideTitles(p *Project, plan *planparse.Plan) {
-	secrets := a.Redactor(p)
+func HideTitles(secrets *redact.Redactor, plan *planparse.Plan) {
 	plan.Title = secrets.String(plan.Title)
 	for i := range plan.Batches {
 		plan.Batches[i].Title = secrets.String(plan.Batches[i].Title)
@@ -44,7 +43,7 @@ func (a *App) HideTitles(p *Project, plan *planparse.Plan) {
 
 // Hiding returns standard output with secrets removed. It redacts each Write separately, so a table or an object must
 // be one Write.
-func (a *App) Hiding() io.Writer { return hidingWriter{a.Stdout, a.Redactor(nil)} }
+func (a *App) Hiding() io.Writer { return hidingWriter{a.Stdout, a.Redactor()} }
 
 type hidingWriter struct {
 	to      io.Writer
@@ -150,7 +149,7 @@ type Outlet struct {
 }
 
 // RemoteOutlet returns the remote that --land pr pushes to. It selects the remote as runs do.
-func (a *App) RemoteOutlet(ctx context.Context, p *Project) ([]Outlet, error) {
+func (p *Project) RemoteOutlet(ctx context.Context) ([]Outlet, error) {
 	name, err := p.Repo.PushRemote(ctx)
 	if err != nil || name == "" {
 		return nil, err
@@ -160,7 +159,7 @@ func (a *App) RemoteOutlet(ctx context.Context, p *Project) ([]Outlet, error) {
 		return nil, err
 	}
 	to, local := remoteAddress(strings.TrimSpace(address))
-	return []Outlet{{What: "remote", Name: name, To: a.Redactor(p).String(to),
+	return []Outlet{{What: "remote", Name: name, To: p.Redactor().String(to),
 			Data: "the run branch, and the text of the pull request", When: `runs that land: run.land = "pr"`, Local: &local}},
 		nil
 }
@@ -185,12 +184,12 @@ func (p *Project) Notifies() bool {
 
 // Hook returns the notification hook of the configuration. Its program gets the environment of agents, the variables
 // for desktops, and the variables that the configuration names.
-func (a *App) Hook(p *Project, reaper *proc.Reaper, note func(string)) notify.Hook {
+func (p *Project) Hook(reaper *proc.Reaper, note func(string)) notify.Hook {
 	c := p.Config.Notify
 	names := slices.Concat([]string{"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"}, c.PassEnv)
 	return notify.Hook{
-		Command: c.Command, Dir: p.Repo.Root, Env: redact.AgentEnv(a.Environ, names), Webhook: c.Webhook,
+		Command: c.Command, Dir: p.Repo.Root, Env: redact.AgentEnv(p.Environ, names), Webhook: c.Webhook,
 		Timeout: time.Duration(c.Timeout),
-		Reaper:  reaper, Redact: a.Redactor(p).String, Note: note,
+		Reaper:  reaper, Redact: p.Redactor().String, Note: note,
 	}
 }

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"fmt"
+	"errors"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -17,26 +17,18 @@ const (
 	TestscriptCommand = "__testscript"
 )
 
-// Self returns the path of this program.
-func Self() (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		err = fmt.Errorf("find the runplan executable: %w", err)
-	}
-	return self, err
+// Self returns the path of this program, "" if the system does not know it.
+func Self() string {
+	self, _ := os.Executable() // without it no reaper starts, and then nothing else does
+	return self
 }
 
 // StartReaper starts the process that ends the children of runplan if runplan is killed. self is the path of runplan.
 func StartReaper(self string) (*proc.Reaper, error) {
-	return proc.StartReaper([]string{self, ReapCommand})
-}
-
-// StartOwnReaper is [StartReaper] with the path of this program, which it returns too.
-func StartOwnReaper() (self string, r *proc.Reaper, err error) {
-	if self, err = Self(); err == nil {
-		r, err = StartReaper(self)
+	if self == "" {
+		return nil, errors.New("find the runplan executable: the system does not know its path")
 	}
-	return self, r, err
+	return proc.StartReaper([]string{self, ReapCommand})
 }
 
 // Closers are the ends of what was opened, in the order of opening.

@@ -116,18 +116,18 @@ func (a *App) Pins() (trust.Pins, error) {
 
 // TrustConfig checks that the user has trusted what the repository's configuration can run: pinned earlier, named by
 // digest in --trust-config or RUNPLAN_TRUST, or confirmed now.
-func (a *App) TrustConfig(p *Project) error {
+func (p *Project) TrustConfig() error {
 	list := p.Executables()
 	if len(list) == 0 {
 		return nil
 	}
 	digest := trust.Digest(list)
-	given := a.Trust
+	given := p.Trust
 	if given == "" {
-		given, _ = a.Getenv("RUNPLAN_TRUST")
+		given, _ = p.Getenv("RUNPLAN_TRUST")
 	}
 	if given == "all" {
-		fmt.Fprintf(a.Stderr, "RUNPLAN_TRUST=all: the configuration %s is trusted without a check (%s)\n",
+		fmt.Fprintf(p.Stderr, "RUNPLAN_TRUST=all: the configuration %s is trusted without a check (%s)\n",
 			Rel(p.Layout.Config()), digest[:12])
 		return nil
 	}
@@ -139,7 +139,7 @@ func (a *App) TrustConfig(p *Project) error {
 			Usage(fmt.Errorf("the digest of the configuration is %s, not %s", digest[:12], ui.Sanitize(given)),
 				"inspect it: runplan trust config"))
 	}
-	pins, err := a.Pins()
+	pins, err := p.Pins()
 	if err != nil {
 		return Usage(fmt.Errorf("the configuration is not trusted, and the decision cannot be stored: %w", err),
 			"set RUNPLAN_HOME, or give --trust-config %s", digest[:12])
@@ -152,15 +152,15 @@ func (a *App) TrustConfig(p *Project) error {
 	if before {
 		what = "changed after you trusted it"
 	}
-	fmt.Fprintf(a.Stderr, "The configuration of this repository %s. It can run:\n", what)
-	a.ShowExecutables(list)
-	if !a.Yes("Trust it?") {
+	fmt.Fprintf(p.Stderr, "The configuration of this repository %s. It can run:\n", what)
+	p.ShowExecutables(list)
+	if !p.Yes("Trust it?") {
 		return Named("config-not-trusted",
 			Usage(errors.New("the repository's configuration is not trusted, so nothing was run"),
 				"trust it: runplan trust config %s; without a terminal: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12],
 				digest[:12], digest[:12]))
 	}
-	return a.OfUser(pins.Trust(p.Repo.Root, digest, time.Now()))
+	return p.OfUser(pins.Trust(p.Repo.Root, digest, time.Now()))
 }
 
 // ShowExecutables prints programs that wait for trust.

@@ -15,7 +15,6 @@ import (
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
-	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
@@ -116,15 +115,6 @@ func (p *Project) Identity() ([]trust.Document, error) {
 		return nil, Usage(err, "docs/trust.md explains the identity documents")
 	}
 	return docs, nil
-}
-
-// TrustPrompts returns the prompts of package trust. Those of the project override the built-in ones.
-func (p *Project) TrustPrompts() (prompt.Set, error) {
-	set, err := trust.LoadPrompts(p.Prompts())
-	if err != nil {
-		return set, Usage(err, "correct the project's prompts, or remove them")
-	}
-	return set, nil
 }
 
 // ByPerson returns the RunE function of a command that only people may give, see [App.NotAnAgent].

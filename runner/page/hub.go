@@ -44,7 +44,7 @@ type verdict struct {
 
 type listed struct {
 	Run, Title, Plan, Agent string
-	Face                    face
+	Face                    report.Face
 	Reason                  string
 	Total, Merged, Failed   int
 	Cost                    string
@@ -228,14 +228,15 @@ func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
 	unread := sum.Run == "" // another version of runplan wrote it
 	h.standing(&sum)
 	l = &listed{
-		Run: r.ID, Title: cmp.Or(sum.Title, r.Plan), Plan: r.Plan, Agent: sum.Agent, Face: faceOfRun(sum),
+		Run: r.ID, Title: cmp.Or(sum.Title, r.Plan), Plan: r.Plan, Agent: sum.Agent, Face: report.OutcomeOf(sum),
 		Reason: h.reasonOf(sum),
 		Total:  len(sum.Batches), Started: r.Started, DurationMS: sum.DurationMS,
 		Live: sum.Status.Live(), next: w.next, Cost: costText(w.spent),
 		Asks: asks(sum),
 	}
 	if unread {
-		l.Face, l.Reason, l.Live = face{"not readable", "warn"}, "another version of runplan wrote it", false
+		l.Face, l.Live = report.Face{Word: "not readable", Tone: ui.Warn}, false
+		l.Reason = "another version of runplan wrote it"
 	}
 	t := sum.Tally()
 	l.Merged, l.Failed = t.Merged, t.Failed

@@ -31,7 +31,6 @@ import (
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/ledger"
-	"github.com/runplan/runplan/runner/report"
 )
 
 // Options selects the displayed data, and the functions for a person's decisions.
@@ -74,7 +73,7 @@ func newSite(o Options) (*site, error) {
 		o.Format = func(string) stream.Format { return stream.Plain }
 	}
 	t, err := template.New("pages").Funcs(template.FuncMap{
-		"icon":     func(tone string) string { return ui.Style{}.Icon(ui.Tone(tone)) },
+		"icon":     func(tone any) string { return ui.Style{}.Icon(ui.Tone(fmt.Sprint(tone))) },
 		"unix":     func(t time.Time) int64 { return t.Unix() },
 		"time":     func(t time.Time) string { return t.In(o.Zone).Format("2006-01-02 15:04") },
 		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -228,14 +227,6 @@ func live(r *http.Request) string {
 }
 
 func batchHref(key string) string { return "batch/" + url.PathEscape(key) }
-
-// face is a displayed state: a word, and the tone that selects its color and sign.
-type face struct{ Word, Tone string }
-
-func faceOfRun(s runner.Summary) face {
-	word, tone := report.OutcomeOf(s)
-	return face{word, string(tone)}
-}
 
 // reasonOf returns the reason for the state of a run, with the end of a pause.
 func (o Options) reasonOf(s runner.Summary) string {

@@ -23,7 +23,7 @@ import (
 
 type runView struct {
 	Run, Short, Title, Plan string
-	Face                    face
+	Face                    report.Face
 	Reason                  string
 	About                   []string
 	Tiles                   []tile
@@ -102,9 +102,9 @@ func (s *site) runView(w *watch, q url.Values) runView {
 		}
 	}
 	v := runView{
-		Run: w.run, Short: short(w.run), Title: cmp.Or(sum.Title, sum.Plan, w.run), Plan: sum.Plan, Face: faceOfRun(sum),
-		Reason: s.reasonOf(sum),
-		Story:  slices.Clone(w.story), Cut: standing.Course.Dropped > 0, Asks: asks(sum), Actions: runActions(sum),
+		Run: w.run, Short: short(w.run), Title: cmp.Or(sum.Title, sum.Plan, w.run), Plan: sum.Plan,
+		Face: report.OutcomeOf(sum), Reason: s.reasonOf(sum),
+		Story: slices.Clone(w.story), Cut: standing.Course.Dropped > 0, Asks: asks(sum), Actions: runActions(sum),
 	}
 	slices.Reverse(v.Story)
 	if w.plot == nil || len(w.plot.Nodes) != len(sum.Batches) {

@@ -48,7 +48,7 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 		b.Footer = append(b.Footer, "paused "+s.why())
 	}
 	if b.Done && s.Reason != "" {
-		b.Footer = append(b.Footer, outcomeOf(s.Summary).word)
+		b.Footer = append(b.Footer, OutcomeOf(s.Summary).Word)
 	}
 	return b
 }
@@ -81,10 +81,10 @@ func row(s Standing, b runner.BatchSummary, last string) ui.Row {
 	f, still := s.face(b)
 	r := ui.Row{
 		Number: ui.Sanitize(b.Number), Label: ui.Sanitize(b.Title),
-		State: f.word, Tone: f.tone, Still: still, Started: b.Started, Elapsed: millis(b.DurationMS),
+		State: f.Word, Tone: f.Tone, Still: still, Started: b.Started, Elapsed: millis(b.DurationMS),
 	}
 	switch {
-	case f.tone == ui.Good:
+	case f.Tone == ui.Good:
 		r.Marks, r.Detail = marks(b), short(b.Commit)
 		if b.Attempts > 1 {
 			r.Detail += fmt.Sprintf(", %d attempts", b.Attempts)
@@ -92,7 +92,7 @@ func row(s Standing, b runner.BatchSummary, last string) ui.Row {
 		if c := winner(b); c != nil {
 			r.Detail += fmt.Sprintf(", candidate %d of %d won", c.Number, len(b.Candidates))
 		}
-	case f.tone == ui.Busy || still:
+	case f.Tone == ui.Busy || still:
 		r.Marks, r.Detail = s.candidates(b), s.now(b)
 		if still {
 			last = ""
@@ -106,13 +106,13 @@ func row(s Standing, b runner.BatchSummary, last string) ui.Row {
 			r.Detail += ": "
 		}
 		r.Detail += last
-	case f.tone == ui.Idle:
+	case f.Tone == ui.Idle:
 		if after := due(s.Summary, b); len(after) > 0 {
 			r.Detail = "after " + strings.Join(after, ", ")
 		}
 	case asks(s.Summary, b) != "":
 		r.Detail = asks(s.Summary, b)
-	case f.tone == ui.Warn:
+	case f.Tone == ui.Warn:
 		r.Detail = "while " + stateWord(runner.State(b.State))
 		if b.Reason != "" {
 			r.Detail += ": " + b.Reason
@@ -149,7 +149,7 @@ func (s Standing) candidates(b runner.BatchSummary) []ui.Mark {
 		if c.Score != nil && c.State == "passed" {
 			text += " " + points(*c.Score)
 		}
-		out = append(out, ui.Mark{Text: text, Tone: candidateFace(c, atWork[c.Number]).tone})
+		out = append(out, ui.Mark{Text: text, Tone: candidateFace(c, atWork[c.Number]).Tone})
 	}
 	return out
 }

@@ -43,36 +43,37 @@ func writePage(to io.Writer, text, what string, v any) error {
 
 // view is the data of page.html. All strings are clean; html/template escapes them.
 type view struct {
-	Title, Outcome, Tone, Icon string
-	Reason                     string
-	About                      []string
-	Tiles                      []tile
-	Facts                      []fact
-	Graph, Timeline            template.HTML
-	Tournaments                []tournament
-	Skipped                    []string
-	Batches                    []batchView
-	Totals                     string
-	Troubles                   []troubles
-	Sights                     []sight
-	Asked                      []fact // items that wait for a person
-	Review                     string
-	Passes                     []fact // of the final review
-	Promises                   []promise
-	Receipts                   []fact
-	FewReceipts                bool
-	Steps                      []nextStep
+	Face
+	Title, Reason   string
+	About           []string
+	Tiles           []tile
+	Facts           []fact
+	Graph, Timeline template.HTML
+	Tournaments     []tournament
+	Skipped         []string
+	Batches         []batchView
+	Totals          string
+	Troubles        []troubles
+	Sights          []sight
+	Asked           []fact // items that wait for a person
+	Review          string
+	Passes          []fact // of the final review
+	Promises        []promise
+	Receipts        []fact
+	FewReceipts     bool
+	Steps           []nextStep
 }
 
 type tile struct{ Name, Value, Note, Tone string }
 
 type batchView struct {
-	Anchor, Number, Title, State, Tone, Icon string
-	Tries, Tier, Agent, Time, Waited         string
-	Tests, Commit, Cost                      string
-	Reason                                   string
-	Gates                                    []gateView
-	Troubled                                 bool
+	Face
+	Anchor, Number, Title            string
+	Tries, Tier, Agent, Time, Waited string
+	Tests, Commit, Cost              string
+	Reason                           string
+	Gates                            []gateView
+	Troubled                         bool
 }
 
 type gateView struct {
@@ -94,11 +95,10 @@ func WriteHTML(to io.Writer, s runner.Summary, past *Past) error {
 }
 
 func viewOf(s runner.Summary, past *Past) view {
-	f, o := figuresOf(s), outcomeOf(s)
+	f, o := figuresOf(s), OutcomeOf(s)
 	v := view{
-		Title: titleOf(s), Outcome: o.word, Tone: string(o.tone), Icon: ui.Style{}.Icon(o.tone),
-		Reason: ui.Sanitize(s.Reason),
-		About:  about(s, decisionOf(s)), Tiles: tiles(s, f, past.waited("")), Facts: facts(s, f), Totals: totals(s),
+		Face: o, Title: titleOf(s), Reason: ui.Sanitize(s.Reason), About: about(s, decisionOf(s)),
+		Tiles: tiles(s, f, past.waited("")), Facts: facts(s, f), Totals: totals(s),
 		Steps: nextSteps(s),
 	}
 	if len(s.Batches) > 0 {
@@ -167,11 +167,10 @@ func tiles(s runner.Summary, f figures, waited string) []tile {
 func batchOf(s runner.Summary, x runner.BatchSummary, i int) batchView {
 	c, f := statusRow(Standing{Summary: s}, x, ui.Style{}), faceOf(s, x)
 	b := batchView{
-		Anchor: fmt.Sprintf("batch-%d", i+1), Number: c[0], Title: c[1], State: f.word, Tone: string(f.tone),
-		Icon:  ui.Style{}.Icon(f.tone),
+		Face: f, Anchor: fmt.Sprintf("batch-%d", i+1), Number: c[0], Title: c[1],
 		Tries: c[3], Agent: c[4], Tier: c[5], Time: c[6], Tests: c[7], Commit: c[8], Cost: c[9],
 	}
-	if f.tone != ui.Good {
+	if f.Tone != ui.Good {
 		b.Reason = ui.Sanitize(x.Reason)
 		if need := due(s, x); b.Reason == "" && len(need) > 0 {
 			b.Reason = "after " + strings.Join(need, ", ")

@@ -157,12 +157,12 @@ func opening(j runner.Info) string {
 func (p *Printer) ending(e runner.Event) []Line {
 	s := p.watch.fold.Summary()
 	f := figuresOf(s)
-	o := outcomeOf(s)
-	text := fmt.Sprintf("%s: %s in %s", o.word, f.counts(), ui.Duration(millis(s.DurationMS)))
+	o := OutcomeOf(s)
+	text := fmt.Sprintf("%s: %s in %s", o.Word, f.counts(), ui.Duration(millis(s.DurationMS)))
 	if f.priced+f.unpriced > 0 {
 		text += ", " + f.costWords()
 	}
-	out := []Line{{o.tone, text}}
+	out := []Line{{o.Tone, text}}
 	if p.Board {
 		out = nil
 	}
@@ -174,7 +174,7 @@ func (p *Printer) ending(e runner.Event) []Line {
 		out = append(out, Line{ui.Muted, "gates skipped: " + strings.Join(skipped, " · ")})
 	}
 	if e.Reason != "" && e.Reason != stopWord(e.Outcome) && (!p.Brief || e.Outcome == runner.OutcomeOK) {
-		out = append(out, Line{o.tone, ui.Cut("reason: "+ui.Sanitize(e.Reason), maxLine, "…")})
+		out = append(out, Line{o.Tone, ui.Cut("reason: "+ui.Sanitize(e.Reason), maxLine, "…")})
 	}
 	return out
 }

@@ -12,8 +12,8 @@ import (
 // shows the failures during the run.
 func Markdown(s runner.Summary, past *Past) string {
 	var b strings.Builder
-	f, o := figuresOf(s), outcomeOf(s)
-	fmt.Fprintf(&b, "# %s: %s\n\n", md(titleOf(s)), o.word)
+	f, o := figuresOf(s), OutcomeOf(s)
+	fmt.Fprintf(&b, "# %s: %s\n\n", md(titleOf(s)), o.Word)
 	if s.Reason != "" {
 		fmt.Fprintf(&b, "%s\n\n", md(s.Reason))
 	}
@@ -159,9 +159,9 @@ func mermaid(s runner.Summary) string {
 	b.WriteString("flowchart LR\n")
 	for i, x := range s.Batches {
 		f := faceOf(s, x)
-		label := fmt.Sprintf("%s %s %s", ui.Style{}.Icon(f.tone), ui.Sanitize(x.Number),
+		label := fmt.Sprintf("%s %s %s", ui.Style{}.Icon(f.Tone), ui.Sanitize(x.Number),
 			ui.Cut(ui.Sanitize(x.Title), 40, "…"))
-		fmt.Fprintf(&b, "  b%d[\"%s\"]:::%s\n", i, entities(label), f.tone)
+		fmt.Fprintf(&b, "  b%d[\"%s\"]:::%s\n", i, entities(label), f.Tone)
 	}
 	for i, n := range g.Nodes {
 		for _, j := range n.Needs {

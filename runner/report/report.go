@@ -21,34 +21,38 @@ import (
 // none is the text for an empty value, as opposed to an unknown one.
 const none = "–"
 
-type face struct {
-	word string
-	tone ui.Tone
+// Face is a displayed state: a word, and the tone that selects its color and icon.
+type Face struct {
+	Word string
+	Tone ui.Tone
 }
 
+// Icon returns the sign of the tone, for templates.
+func (f Face) Icon() string { return ui.Style{}.Icon(f.Tone) }
+
 // faceOf returns the displayed state of batch b of run s. A batch is busy only while its run is live.
-func faceOf(s runner.Summary, b runner.BatchSummary) face {
+func faceOf(s runner.Summary, b runner.BatchSummary) Face {
 	active := s.Status.Live()
 	switch runner.Status(b.State) {
 	case runner.Passed:
-		return face{"merged", ui.Good}
+		return Face{"merged", ui.Good}
 	case runner.Skipped:
-		return face{"skipped", ui.Muted}
+		return Face{"skipped", ui.Muted}
 	case runner.Failed:
-		return face{"failed", ui.Bad}
+		return Face{"failed", ui.Bad}
 	case runner.Waiting:
 		if s.Status == runner.RunFailed {
-			return face{"not run", ui.Idle}
+			return Face{"not run", ui.Idle}
 		}
-		return face{"waiting", ui.Idle}
+		return Face{"waiting", ui.Idle}
 	}
 	if slices.ContainsFunc(s.Waiting, func(a runner.Approval) bool { return a.Batch == b.Key }) {
-		return face{"to approve", ui.Warn}
+		return Face{"to approve", ui.Warn}
 	}
 	if !active {
-		return face{"stopped", ui.Warn}
+		return Face{"stopped", ui.Warn}
 	}
-	return face{stateWord(runner.State(b.State)), ui.Busy}
+	return Face{stateWord(runner.State(b.State)), ui.Busy}
 }
 
 // stateWord returns the word for a state of the loop.
@@ -67,28 +71,23 @@ func stateWord(s runner.State) string {
 }
 
 // OutcomeOf returns the word for the status of a run, and its tone.
-func OutcomeOf(s runner.Summary) (string, ui.Tone) {
-	f := outcomeOf(s)
-	return f.word, f.tone
-}
-
-func outcomeOf(s runner.Summary) face {
+func OutcomeOf(s runner.Summary) Face {
 	switch s.Status {
 	case runner.RunDone:
 		if s.Undone != "" {
-			return face{"done, undone by " + short(s.Undone), ui.Warn}
+			return Face{"done, undone by " + short(s.Undone), ui.Warn}
 		}
-		return face{"done", ui.Good}
+		return Face{"done", ui.Good}
 	case runner.RunDiscarded:
-		return face{"discarded", ui.Idle}
+		return Face{"discarded", ui.Idle}
 	case runner.RunFailed:
-		return face{"failed", ui.Bad}
+		return Face{"failed", ui.Bad}
 	case runner.RunStopped:
-		return face{"stopped (" + stopWord(s.Stop) + ")", ui.Warn}
+		return Face{"stopped (" + stopWord(s.Stop) + ")", ui.Warn}
 	case runner.RunPaused:
-		return face{"paused", ui.Warn}
+		return Face{"paused", ui.Warn}
 	}
-	return face{"running", ui.Busy}
+	return Face{"running", ui.Busy}
 }
 
 func stopWord(o runner.Outcome) string {
@@ -385,8 +384,8 @@ func scoreText(score int, terms []runner.ScoreTerm) string {
 	return text + " = " + strings.TrimPrefix(b.String(), " ")
 }
 
-func candidateFace(c *runner.CandidateSummary, atWork bool) face {
-	faces := map[string]face{
+func candidateFace(c *runner.CandidateSummary, atWork bool) Face {
+	faces := map[string]Face{
 		"won": {"won", ui.Good}, "passed": {"passed", ui.Good}, "failed": {"failed", ui.Bad},
 		"void": {"cancelled", ui.Muted}, "edited": {"checking", ui.Busy},
 	}
@@ -394,9 +393,9 @@ func candidateFace(c *runner.CandidateSummary, atWork bool) face {
 		return f
 	}
 	if atWork {
-		return face{"editing", ui.Busy}
+		return Face{"editing", ui.Busy}
 	}
-	return face{"waiting", ui.Idle}
+	return Face{"waiting", ui.Idle}
 }
 
 func candidateWhy(c *runner.CandidateSummary) string {

@@ -28,7 +28,7 @@ func TestOutputShowsReviewsAndApprovals(t *testing.T) {
 	given := runner.Event{Kind: runner.ApprovalGiven, Command: "1/r1-c0/ask", Batch: "1", Commit: "c", Tree: "t",
 		By: "ada\x1b[31m", Reason: "<b>fine</b>"}
 	var asking runner.Summary
-	var shown face
+	var shown Face
 	var board ui.Board
 	for i, e := range []runner.Event{
 		{Kind: runner.RunStarted, Job: &job},
@@ -72,7 +72,7 @@ func TestOutputShowsReviewsAndApprovals(t *testing.T) {
 	if strings.Contains(told, "\x1b") {
 		t.Error("a name with control codes was printed unchanged")
 	}
-	if shown.word != "to approve" || len(asking.Waiting) != 1 || asking.Waiting[0].ID != "1f0c2a7b/1" {
+	if shown.Word != "to approve" || len(asking.Waiting) != 1 || asking.Waiting[0].ID != "1f0c2a7b/1" {
 		t.Errorf("%+v %+v", shown, asking.Waiting)
 	}
 	if r := board.Rows[0]; r.State != "to approve" || r.Detail != "the plan asks for a person's approval" {

@@ -111,24 +111,24 @@ func (s Standing) at(batch string, k runner.CommandKind) bool {
 }
 
 // face returns the display state of a batch. still means that no work is running for it.
-func (s Standing) face(b runner.BatchSummary) (f face, still bool) {
+func (s Standing) face(b runner.BatchSummary) (f Face, still bool) {
 	f = faceOf(s.Summary, b)
 	p := s.pulses[b.Key]
-	if f.tone != ui.Busy || p == nil {
+	if f.Tone != ui.Busy || p == nil {
 		return f, false
 	}
 	if p.parked.Outcome != "" {
-		return face{"parked", ui.Warn}, true
+		return Face{"parked", ui.Warn}, true
 	}
 	switch runner.State(b.State) {
 	case runner.StateGate, runner.StatePublish:
 		switch {
 		case s.at(b.Key, runner.Rebase):
-			return face{"rebasing", ui.Busy}, false
+			return Face{"rebasing", ui.Busy}, false
 		case s.at(b.Key, runner.Trial):
-			return face{"checked alone", ui.Busy}, false
+			return Face{"checked alone", ui.Busy}, false
 		case !s.at(b.Key, runner.Gate):
-			return face{"queued", ui.Busy}, true
+			return Face{"queued", ui.Busy}, true
 		}
 	}
 	return f, false

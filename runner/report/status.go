@@ -31,11 +31,11 @@ func Status(w io.Writer, runs []Standing, st ui.Style, width int) error {
 }
 
 func status(w io.Writer, s Standing, st ui.Style, width int) error {
-	o := outcomeOf(s.Summary)
-	head := fmt.Sprintf("%s  %s\n%s\n", st.Bold(titleOf(s.Summary)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word),
+	o := OutcomeOf(s.Summary)
+	head := fmt.Sprintf("%s  %s\n%s\n", st.Bold(titleOf(s.Summary)), st.Tone(o.Tone, st.Icon(o.Tone)+" "+o.Word),
 		st.Faint("run "+runID(s.Run)+": "+strings.Join(about(s.Summary, decisionOf(s.Summary)), ", ")))
-	if why := s.why(); why != "" && !strings.Contains(o.word, why) {
-		head += st.Tone(o.tone, why) + "\n"
+	if why := s.why(); why != "" && !strings.Contains(o.Word, why) {
+		head += st.Tone(o.Tone, why) + "\n"
 	}
 	if _, err := io.WriteString(w, head+"\n"); err != nil {
 		return err
@@ -108,7 +108,7 @@ func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 	last := gateMarks(b, st)
 	if len(last) == 0 && b.State != string(runner.Passed) {
 		why := ui.Sanitize(b.Reason)
-		if s.Status.Live() && f.tone != ui.Bad && f.tone != ui.Muted {
+		if s.Status.Live() && f.Tone != ui.Bad && f.Tone != ui.Muted {
 			why = cmp.Or(s.now(b), why)
 		}
 		if why != "" {
@@ -120,7 +120,7 @@ func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 		tier = orNone(tierOf(b))
 	}
 	return []string{
-		ui.Sanitize(b.Number), ui.Sanitize(b.Title), st.Tone(f.tone, st.Icon(f.tone)+" "+f.word),
+		ui.Sanitize(b.Number), ui.Sanitize(b.Title), st.Tone(f.Tone, st.Icon(f.Tone)+" "+f.Word),
 		or(b.Attempts > 0, fmt.Sprint(b.Attempts)),
 		orNone(agentName(b.Agent, b.Model)), tier, time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), CostOf(b),
 		strings.Join(last, "  "),
@@ -134,7 +134,7 @@ func candidateRows(b runner.BatchSummary, st ui.Style) [][]string {
 		f := candidateFace(c, false)
 		row := make([]string, 11)
 		row[1] = fmt.Sprintf("  c%d %s", c.Number, ui.Sanitize(c.Variant))
-		row[2] = st.Tone(f.tone, st.Icon(f.tone)+" "+f.word)
+		row[2] = st.Tone(f.Tone, st.Icon(f.Tone)+" "+f.Word)
 		row[10] = st.Faint(candidateWhy(c))
 		rows = append(rows, row)
 	}
@@ -258,7 +258,7 @@ func (f figures) costWords() string {
 func StatusLines(w io.Writer, runs []Standing) error {
 	var b strings.Builder
 	for _, s := range runs {
-		word := outcomeOf(s.Summary).word
+		word := OutcomeOf(s.Summary).Word
 		if s.Status == runner.RunPaused {
 			word += " " + s.why()
 		}
@@ -270,7 +270,7 @@ func StatusLines(w io.Writer, runs []Standing) error {
 			b.WriteString(resultLine(s, x) + "\n")
 			for _, c := range x.Candidates {
 				line := fmt.Sprintf("Batch %s candidate %d: %s --> %s", ui.Sanitize(x.Number), c.Number, ui.Sanitize(c.Variant),
-					strings.ToUpper(candidateFace(c, false).word))
+					strings.ToUpper(candidateFace(c, false).Word))
 				if why := candidateWhy(c); why != "" {
 					line += " (" + why + ")"
 				}
@@ -293,7 +293,7 @@ func resultLine(s Standing, b runner.BatchSummary) string {
 		line += " --> "
 	}
 	f, _ := s.face(b)
-	word := strings.ToUpper(f.word)
+	word := strings.ToUpper(f.Word)
 	if b.State == string(runner.Passed) {
 		word = "PASSED"
 	}

@@ -456,7 +456,7 @@ func TestStandingShowsWhyBatchWaits(t *testing.T) {
 			{Key: "done", Number: "1", State: string(runner.Passed)},
 		}}
 		f, _ := s.face(b)
-		if got := f.word + ", " + s.now(b); got != want {
+		if got := f.Word + ", " + s.now(b); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -154,15 +154,15 @@ func SVG(s runner.Summary) string {
 	g := svg.Graph{Graph: LayoutOf(s.Batches), Label: "batches of " + titleOf(s)}
 	for _, x := range s.Batches {
 		f := faceOf(s, x)
-		b := svg.Box{Class: string(f.tone), Number: ui.Sanitize(x.Number), State: f.word, Title: ui.Sanitize(x.Title)}
-		b.Tip = fmt.Sprintf("batch %s: %s\n%s", b.Number, b.Title, f.word)
+		b := svg.Box{Class: string(f.Tone), Number: ui.Sanitize(x.Number), State: f.Word, Title: ui.Sanitize(x.Title)}
+		b.Tip = fmt.Sprintf("batch %s: %s\n%s", b.Number, b.Title, f.Word)
 		if x.Reason != "" {
 			b.Tip += ": " + ui.Sanitize(x.Reason)
 		}
 		if x.DurationMS > 0 {
 			b.State += " " + ui.Duration(millis(x.DurationMS))
 		}
-		b.State += " " + ui.Style{}.Icon(f.tone)
+		b.State += " " + ui.Style{}.Icon(f.Tone)
 		g.Boxes = append(g.Boxes, b)
 	}
 	g.Arrow = func(from, to int) (done bool, tip string) {

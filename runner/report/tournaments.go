@@ -16,7 +16,10 @@ type tournament struct {
 	Candidates []contestRow
 }
 
-type contestRow struct{ Batch, Number, Variant, State, Tone, Icon, Points, Why string }
+type contestRow struct {
+	Face
+	Batch, Number, Variant, Points, Why string
+}
 
 // tournaments returns the last tournament of each batch that had one.
 func tournaments(s runner.Summary) []tournament {
@@ -27,13 +30,9 @@ func tournaments(s runner.Summary) []tournament {
 		}
 		x := tournament{Batch: ui.Sanitize(b.Number), Verdict: ui.Sanitize(b.Sampling)}
 		for _, c := range b.Candidates {
-			f := candidateFace(c, false)
-			row := contestRow{
-				Batch: x.Batch, Number: fmt.Sprint(c.Number), Variant: ui.Sanitize(c.Variant), State: f.word, Tone: string(f.tone),
-				Icon:   ui.Style{}.Icon(f.tone),
-				Points: none, Why: candidateWhy(c),
-			}
-			if c.Score != nil && f.tone == ui.Good {
+			row := contestRow{candidateFace(c, false), x.Batch, fmt.Sprint(c.Number), ui.Sanitize(c.Variant), none,
+				candidateWhy(c)}
+			if c.Score != nil && row.Tone == ui.Good {
 				row.Points = points(*c.Score)
 				_, row.Why, _ = strings.Cut(row.Why, " = ")
 			}
@@ -53,7 +52,7 @@ func markdownTournaments(b *strings.Builder, s runner.Summary) {
 		"\n## Tournaments\n\n| batch | candidate | variant | result | points | made of |\n|--:|--:|---|---|--:|---|\n")
 	for _, x := range all {
 		for _, c := range x.Candidates {
-			fmt.Fprintf(b, "| %s | %s | %s | %s %s | %s | %s |\n", md(c.Batch), c.Number, md(c.Variant), c.Icon, md(c.State),
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", md(c.Batch), c.Number, md(c.Variant), toneWords(c.Face),
 				c.Points, md(c.Why))
 		}
 	}

@@ -21,8 +21,8 @@ const (
 	fewLines = 6 // of a wording
 )
 
-func stateFace(s trace.State) face {
-	faces := map[trace.State]face{
+func stateFace(s trace.State) Face {
+	faces := map[trace.State]Face{
 		trace.Proven:  {"proven", ui.Good},
 		trace.Older:   {"older wording", ui.Warn},
 		trace.Partly:  {"partly proven", ui.Busy},
@@ -34,15 +34,15 @@ func stateFace(s trace.State) face {
 	if f, ok := faces[s]; ok {
 		return f
 	}
-	return face{"open", ui.Idle}
+	return Face{"open", ui.Idle}
 }
 
 // Trace writes for a terminal what a run proved of its plan. A width above 0 shortens titles so that lines fit if
 // possible.
 func Trace(w io.Writer, r *trace.Report, st ui.Style, width int) error {
 	t := tracer{w: w, st: st, width: width}
-	o := outcomeOf(runner.Summary{Status: r.Status})
-	t.line("%s  %s  %s", st.Bold(traceTitle(r)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word),
+	o := OutcomeOf(runner.Summary{Status: r.Status})
+	t.line("%s  %s  %s", st.Bold(traceTitle(r)), st.Tone(o.Tone, st.Icon(o.Tone)+" "+o.Word),
 		st.Faint("run "+ui.Sanitize(r.Run)+", "+ui.Sanitize(r.Plan)))
 	t.line("%s", traceCounts(r))
 	if r.PlanGone {
@@ -137,7 +137,7 @@ func withEmpty(rows [][]string) [][]string {
 	return out
 }
 
-func (t *tracer) tone(f face) string { return t.st.Tone(f.tone, t.st.Icon(f.tone)+" "+f.word) }
+func (t *tracer) tone(f Face) string { return t.st.Tone(f.Tone, t.st.Icon(f.Tone)+" "+f.Word) }
 
 func (t *tracer) tasks(tasks []trace.Task) {
 	var rows [][]string
@@ -194,7 +194,7 @@ func (t *tracer) entry(name, text string) {
 	flush()
 }
 
-func batchFace(run runner.RunStatus, b trace.Batch) face {
+func batchFace(run runner.RunStatus, b trace.Batch) Face {
 	return faceOf(runner.Summary{Status: run}, runner.BatchSummary{Key: b.Key, State: b.State})
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/trace"
@@ -17,134 +18,71 @@ import (
 //go:embed trace.html
 var tracePage string
 
-// traceView is the data of trace.html. All strings are clean; html/template escapes them.
-type traceView struct {
-	Title, Outcome, Tone, Icon string
-	About                      []string
-	Tiles                      []tile
-	Batches                    []traceBatch
-	Requirements               []traceRequirement
-	Problems                   []string
-	Drift                      []traceDrift
-}
-
-type traceBatch struct {
-	Number, Title, State, Tone, Icon string
-	Tasks                            []traceTask
-	Entries                          []fact
-	Files                            []traceFile
-	Tests                            []string
-}
-
-type traceTask struct {
-	Name, Title, State, Tone, Icon string
-	Commit                         string
-	Line                           int
-	Requirements                   []traceID
-}
-
-// traceID is the id of a requirement, and whether the page has its row.
-type traceID struct {
-	ID    string
-	Known bool
-}
-
-type traceFile struct{ Path, Lines string }
-
-type traceRequirement struct {
-	ID, Text, State, Tone, Icon, At string
-	Tasks                           []string
-	Part                            bool
-}
-
-type traceDrift struct {
-	Head     string
-	Was, Now []string
-}
+// traceView is the data of trace.html: a report, with what the page says about its parts.
+type traceView struct{ *trace.Report }
 
 // WriteTraceHTML writes what a run proved of its plan, as one page without external resources.
 func WriteTraceHTML(to io.Writer, r *trace.Report) error {
-	return writePage(to, tracePage, "trace of run "+r.Run, traceViewOf(r))
+	var b strings.Builder
+	if err := writePage(&b, tracePage, "trace of run "+r.Run, traceView{r}); err != nil {
+		return err
+	}
+	_, err := io.WriteString(to, redact.Clean(b.String())) // the template has escaped all texts
+	return err
 }
 
-func traceViewOf(r *trace.Report) traceView {
-	o := outcomeOf(runner.Summary{Status: r.Status})
-	v := traceView{
-		Title: traceTitle(r), Outcome: o.word, Tone: string(o.tone), Icon: ui.Style{}.Icon(o.tone),
-		About: []string{"run " + ui.Sanitize(r.Run), ui.Sanitize(r.Plan), "run branch " + ui.Sanitize(r.Branch)},
-		Tiles: traceTiles(r),
+// The methods below are for the template.
+
+func (v traceView) Name() string                      { return traceTitle(v.Report) }
+func (v traceView) Outcome() Face                     { return OutcomeOf(runner.Summary{Status: v.Status}) }
+func (v traceView) Tiles() []tile                     { return traceTiles(v.Report) }
+func (v traceView) Face(s trace.State) Face           { return stateFace(s) }
+func (v traceView) BatchFace(b trace.Batch) Face      { return batchFace(v.Report.Status, b) }
+func (v traceView) FileLines(f trace.File) string     { return fileLines(f) }
+func (v traceView) CommitOf(t trace.Task) string      { return proofWords(t) }
+func (v traceView) DriftLine(d trace.Drift) string    { return DriftLine(d) }
+func (v traceView) Was(d trace.Drift) (was []string)  { was, _ = wordings(d); return was }
+func (v traceView) IsNow(d trace.Drift) (is []string) { _, is = wordings(d); return is }
+
+func (v traceView) About() []string {
+	about := []string{"run " + v.Run, v.Plan, "run branch " + v.Branch}
+	if v.On != "" {
+		about = append(about, "as of "+v.On)
 	}
-	if r.On != "" {
-		v.About = append(v.About, "as of "+ui.Sanitize(r.On))
-	}
-	if r.PlanGone {
-		v.Problems = append(v.Problems, goneWords)
-	}
-	if r.Undone != "" {
-		v.Problems = append(v.Problems, undoneWords(r))
-	}
-	for _, b := range r.Batches {
-		v.Batches = append(v.Batches, traceBatchOf(r, b))
-	}
-	for _, q := range r.Requirements {
-		f := stateFace(q.State)
-		text := ui.Sanitize(q.Title)
-		if q.Title == q.ID {
-			text = ""
-		}
-		v.Requirements = append(v.Requirements, traceRequirement{
-			ID: ui.Sanitize(q.ID), Text: text, State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
-			Tasks: clean(append([]string{}, q.Tasks...)),
-			At:    fmt.Sprintf("%s:%d", ui.Sanitize(q.Path), q.Line), Part: q.Parent != "",
-		})
-	}
-	if len(r.Unnamed) > 0 {
-		v.Problems = append(v.Problems, "No task names "+ui.Sanitize(strings.Join(r.Unnamed, ", "))+".")
-	}
-	for _, u := range r.Unstated {
-		v.Problems = append(v.Problems, unstatedWords(r, u)+".")
-	}
-	for _, d := range r.Drift {
-		was, is := wordings(d)
-		v.Drift = append(v.Drift, traceDrift{DriftLine(d), was, is})
-	}
-	return v
+	return about
 }
 
-func traceBatchOf(r *trace.Report, b trace.Batch) traceBatch {
-	f := batchFace(r.Status, b)
-	out := traceBatch{Number: ui.Sanitize(b.Number), Title: ui.Sanitize(b.Title), State: f.word, Tone: string(f.tone),
-		Icon: ui.Style{}.Icon(f.tone)}
+func (v traceView) Problems() (out []string) {
+	if v.PlanGone {
+		out = append(out, goneWords)
+	}
+	if v.Undone != "" {
+		out = append(out, undoneWords(v.Report))
+	}
+	if len(v.Unnamed) > 0 {
+		out = append(out, "No task names "+strings.Join(v.Unnamed, ", ")+".")
+	}
+	for _, u := range v.Unstated {
+		out = append(out, unstatedWords(v.Report, u)+".")
+	}
+	return out
+}
+
+// Known reports whether the page has the row of a requirement.
+func (v traceView) Known(id string) bool {
+	_, known := v.Requirement(id)
+	return known
+}
+
+// Entries returns the facts about a batch that are not lists of their own on the page.
+func (v traceView) Entries(b trace.Batch) (out []fact) {
 	for _, e := range batchEntries(b, 0, 0) {
-		switch e.Name {
-		case "files":
-			if len(b.Files) > 0 {
-				continue
-			}
-		case "tests":
+		if e.Name == "tests" {
 			e.Value, _, _ = strings.Cut(e.Value, "; new: ")
 		}
-		out.Entries = append(out.Entries, e)
-	}
-	for _, x := range b.Files {
-		out.Files = append(out.Files, traceFile{ui.Sanitize(x.Path), fileLines(x)})
-	}
-	out.Tests = clean(append([]string{}, b.NewTests...))
-	if b.MoreNew > 0 {
-		out.Tests = append(out.Tests, fmt.Sprintf("and %d more", b.MoreNew))
-	}
-	for _, t := range r.TasksOf(b) {
-		f := stateFace(t.State)
-		var ids []traceID
-		for _, id := range t.Requirements {
-			_, known := r.Requirement(id)
-			ids = append(ids, traceID{ui.Sanitize(id), known})
+		if e.Name != "files" || len(b.Files) == 0 {
+			out = append(out, e)
 		}
-		out.Tasks = append(out.Tasks, traceTask{
-			Name: ui.Sanitize(t.Name), Title: ui.Sanitize(t.Title), State: f.word, Tone: string(f.tone),
-			Icon:   ui.Style{}.Icon(f.tone),
-			Commit: proofWords(t), Line: t.Line, Requirements: ids,
-		})
 	}
 	return out
 }
@@ -249,7 +187,7 @@ func markdownTasks(b *strings.Builder, tasks []trace.Task) {
 	}
 }
 
-func toneWords(f face) string { return ui.Style{}.Icon(f.tone) + " " + md(f.word) }
+func toneWords(f Face) string { return ui.Style{}.Icon(f.Tone) + " " + md(f.Word) }
 
 func markdownBatches(b *strings.Builder, run runner.RunStatus, batches []trace.Batch) {
 	if len(batches) == 0 {
@@ -281,7 +219,7 @@ func batchEntries(x trace.Batch, files, tests int) []fact {
 	for _, c := range x.Candidates {
 		f := candidateFace(c, false)
 		text := strings.Join(strings.Fields(
-			fmt.Sprintf("%s %s %s %s", ui.Sanitize(c.Variant), ui.Style{}.Icon(f.tone), f.word, candidateWhy(c))), " ")
+			fmt.Sprintf("%s %s %s %s", ui.Sanitize(c.Variant), ui.Style{}.Icon(f.Tone), f.Word, candidateWhy(c))), " ")
 		out = append(out, fact{fmt.Sprintf("candidate %d", c.Number), text})
 	}
 	if x.Receipt != "" {

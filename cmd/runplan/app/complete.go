@@ -3,7 +3,6 @@ package app
 import (
 	_ "embed"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -71,7 +70,7 @@ func (c completer) completeRun(cmd *cobra.Command, args []string, _ string) ([]s
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	if cmd.Name() == "approve" {
-		waiting, _ := control.Waiting(cmd.Context(), c.app, p)
+		waiting, _ := control.Waiting(cmd.Context(), p)
 		var ids []string
 		for _, w := range waiting {
 			ids = append(ids, cobra.CompletionWithDesc(w.ID, ui.Sanitize(w.Plan)))
@@ -157,8 +156,7 @@ func (c completer) completeGate(cmd *cobra.Command, _ []string, word string) ([]
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	self, _ := os.Executable()
-	settings, done := judge.SuiteOf(c.app, p, self, false, rulebook.OpenRuleBooks(cmd.Context(), c.app, p))
+	settings, done := judge.SuiteOf(p, false, rulebook.OpenRuleBooks(cmd.Context(), p))
 	defer done()
 	before := word[:strings.LastIndexByte(word, ',')+1]
 	var found []string

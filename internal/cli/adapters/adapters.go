@@ -18,7 +18,7 @@ import (
 
 // NewAdaptersCommand returns the command training adapters.
 func NewAdaptersCommand(a *cli.App) *cobra.Command {
-	cmd := a.WithJSON("a JSON object", &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "adapters",
 		Short: "List trained adapters and the model of each stage",
 		Long: `List the model of each stage and how it was chosen, then the versions of all adapters that were trained
@@ -26,13 +26,10 @@ here.
 
 The model of a stage comes from the flag of a command, else from [models.overrides] of the settings, else it is the
 active adapter, else the model of the role. A stage has at most one active adapter. deploy activates it, rollback
-reverts that; both are only for the owner.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+reverts that; both are only for the owner.`,
 		Args: cobra.NoArgs,
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return listAdapters(ctx, a, p)
-		}),
+		RunE: a.InProject(listAdapters),
 	})
-	a.RepoFlag(cmd.Flags())
 	cmd.AddCommand(newTrainingDeployCommand(a), newTrainingRollbackCommand(a))
 	return cmd
 }
@@ -49,7 +46,7 @@ type versionRow struct {
 	State string `json:"state"` // active, deployed before, or trained
 }
 
-func listAdapters(ctx context.Context, a *cli.App, p *cli.Project) error {
+func listAdapters(ctx context.Context, p *cli.Project, _ []string) error {
 	rows, err := p.DeployedAdapters(ctx)
 	if err != nil {
 		return cli.CuratedTrouble(err)
@@ -76,10 +73,10 @@ func listAdapters(ctx context.Context, a *cli.App, p *cli.Project) error {
 		}
 		list = append(list, row)
 	}
-	return a.Print(struct {
+	return p.Print(struct {
 		Stages   []stageChoice `json:"stages"`
 		Versions []versionRow  `json:"versions"`
-	}{choices, list}, func() { showAdapters(a, choices, list) })
+	}{choices, list}, func() { showAdapters(p.App, choices, list) })
 }
 
 func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) {

@@ -35,7 +35,7 @@ type corpusOptions struct {
 // NewCorpusCommand returns the command training corpus.
 func NewCorpusCommand(a *cli.App) *cobra.Command {
 	var o corpusOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "corpus",
 		Short: "Review live units, as training examples of good code",
 		Long: `Have a cold reviewer compare each qualifying live unit with its blueprint, and then each of its files. A
@@ -46,58 +46,43 @@ not changed since are not reviewed again, so an interrupted review continues.
   runplan training corpus build       make the pairs, train.jsonl and validation.jsonl
   runplan training corpus status      whether there are enough pairs, for the journal
 
-All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+All of it is in knowledge/curricula/code-architect.`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return collectCorpus(ctx, a, p, o)
-		}),
-	}
-	f := cmd.Flags()
-	a.RepoFlag(f)
-	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
+		RunE: a.StoppableInProject(o.collectCorpus),
+	})
+	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
 	cmd.AddCommand(newCorpusBuildCommand(a), newCorpusStatusCommand(a))
 	return cmd
 }
 
 func newCorpusBuildCommand(a *cli.App) *cobra.Command {
 	var o corpusOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "build",
 		Short: "Make training pairs from all reviews",
 		Long: `Make a pair of each review of a candidate (forward) and of a live unit or file (retroactive) whose code
 still exists, and write them, train.jsonl and validation.jsonl into knowledge/curricula/code-architect. All pairs of a
 unit are on one side of the split. Reviews whose code has changed, or that have no result yet, are counted and omitted.
 
-The same reviews, code and seed give identical files.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+The same reviews, code and seed give identical files.`,
 		Args: cobra.NoArgs,
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error { return buildCorpus(ctx, a, p, o) }),
-	}
-	f := cmd.Flags()
-	a.RepoFlag(f)
-	f.Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+		RunE: a.InProject(o.buildCorpus),
+	}, func(f *cli.Flags) { f.Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units") })
 }
 
 func newCorpusStatusCommand(a *cli.App) *cobra.Command {
-	cmd := a.WithJSON("a JSON object", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "status",
 		Short: "Report whether a training is due",
 		Long: `Count the forward and the retroactive pairs, and check whether the adapter was trained on them. If there
 are as many as curriculum.json requires, and the adapter is absent or stale, the journal of blueprints gets a note with
-the command, once. It never starts a training.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+the command, once. It never starts a training.`,
 		Args: cobra.NoArgs,
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return corpusStatus(ctx, a, p)
-		}),
+		RunE: a.InProject(corpusStatus),
 	})
-	a.RepoFlag(cmd.Flags())
-	return cmd
 }
 
-func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOptions) error {
+func (o *corpusOptions) collectCorpus(ctx context.Context, p *cli.Project, _ []string) error {
 	units, err := corpus.Qualify(p.Repo.Root)
 	if err != nil {
 		return blueprints.BlueprintTrouble(err)
@@ -106,27 +91,26 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 		return cli.Usage(errors.New("there is no live blueprint to review"), "promote a unit: runplan blueprint promote UNIT")
 	}
 	if o.dry {
-		return a.Print(units, func() { showQualified(a, units) })
+		return p.Print(units, func() { showQualified(p.App, units) })
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	c, err := corpusCollector(ctx, a, p)
+	c, err := corpusCollector(ctx, p)
 	if err != nil {
 		return err
 	}
 	done, kept, err := c.Collect(ctx, units)
-	if a.JSON && err == nil {
-		return cli.AsJSON(a.Stdout, struct {
+	if p.JSON && err == nil {
+		return cli.AsJSON(p.Stdout, struct {
 			Reviewed []corpus.Reviewed `json:"reviewed"`
 			Kept     int               `json:"unchanged"`
 		}{append([]corpus.Reviewed{}, done...), kept})
 	}
-	fmt.Fprintf(a.Stdout, "%d reviewed, %d unchanged since their last review\n", len(done), kept)
+	fmt.Fprintf(p.Stdout, "%d reviewed, %d unchanged since their last review\n", len(done), kept)
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
-			"finished reviews are kept; the same command continues")
+		return cli.Interrupted("", "finished reviews are kept; the same command continues")
 	case err == nil || isFull(err):
 		return err
 	}
@@ -150,19 +134,19 @@ func showQualified(a *cli.App, units []corpus.Qualified) {
 	fmt.Fprintf(a.Stdout, "%d reviews in all\n", reviews)
 }
 
-func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Collector, error) {
-	d, err := blueprints.BlueprintDeps(ctx, a, p)
+func corpusCollector(ctx context.Context, p *cli.Project) (corpus.Collector, error) {
+	d, err := blueprints.BlueprintDeps(ctx, p)
 	if err != nil {
 		return corpus.Collector{}, err
 	}
-	ask, model, err := blueprints.ReviewModel(ctx, a, p, corpusCall)
+	ask, model, err := blueprints.ReviewModel(ctx, p, corpusCall)
 	if err != nil {
 		return corpus.Collector{}, err
 	}
 	return corpus.Collector{
 		Root: p.Repo.Root, Adapter: curriculum.CodeArchitect,
 		Told: func(r corpus.Reviewed) {
-			fmt.Fprintf(a.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
+			fmt.Fprintf(p.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
 		},
 		Review: func(ctx context.Context, unit, file string) (*lifecycle.Review, lifecycle.Record, error) {
 			r, rec, err := blueprints.ReviewLive(ctx, p.Repo.Root, unit, file, d, ask, model)
@@ -174,23 +158,23 @@ func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Co
 	}, nil
 }
 
-func buildCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOptions) error {
+func (o *corpusOptions) buildCorpus(ctx context.Context, p *cli.Project, _ []string) error {
 	spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 	if err != nil {
 		return err
 	}
-	options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
+	options, err := judge.SummaryOptions(ctx, p.App, p.Repo.Root)
 	if err != nil {
 		return err
 	}
-	guard := Guard(a, p)
+	guard := Guard(p)
 	var from training.Origin
 	from.Repo, from.License = Origin(ctx, p)
 	b := corpus.Builder{Root: p.Repo.Root, Summary: options, Redact: guard.Redact}
 	built, err := b.Build(ctx, spec, from, guard, o.seed)
 	switch {
 	case errors.Is(err, corpus.ErrNoPairs):
-		showRefused(a, built.Refused)
+		showRefused(p.App, built.Refused)
 		return cli.Usage(err, "review live units: runplan training corpus; or candidates: runplan blueprint review UNIT")
 	case errors.As(err, new(*training.LeakError)):
 		return cli.Fail(cli.ExitFailed, err, "remove it from the code; nothing was written")
@@ -204,8 +188,8 @@ func buildCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOption
 	if err := built.Write(p.Repo.Root); err != nil {
 		return err
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, built.Metadata)
+	if p.JSON {
+		return cli.AsJSON(p.Stdout, built.Metadata)
 	}
 	var rows ui.Rows
 	add := func(name string, c corpus.Counts) {
@@ -215,11 +199,11 @@ func buildCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOption
 	add("validation", built.Validation)
 	add("all", built.All)
 	header := []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"}
-	ui.Table(a.Stdout, header, rows)
+	ui.Table(p.Stdout, header, rows)
 	for _, n := range built.Notes {
-		fmt.Fprintf(a.Stderr, "note: %s\n", n)
+		fmt.Fprintf(p.Stderr, "note: %s\n", n)
 	}
-	showRefused(a, built.Refused)
+	showRefused(p.App, built.Refused)
 	return nil
 }
 
@@ -229,7 +213,7 @@ func showRefused(a *cli.App, list []corpus.Refused) {
 	}
 }
 
-func corpusStatus(ctx context.Context, a *cli.App, p *cli.Project) error {
+func corpusStatus(ctx context.Context, p *cli.Project, _ []string) error {
 	spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 	if err != nil {
 		return err
@@ -246,16 +230,16 @@ func corpusStatus(ctx context.Context, a *cli.App, p *cli.Project) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, w)
+	if p.JSON {
+		return cli.AsJSON(p.Stdout, w)
 	}
-	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,
+	fmt.Fprintf(p.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,
 		w.Retroactive, w.Forward, w.Minimum, w.State)
 	for _, q := range w.HighPriority {
-		fmt.Fprintf(a.Stdout, "high priority  %s\n", ui.Sanitize(q))
+		fmt.Fprintf(p.Stdout, "high priority  %s\n", ui.Sanitize(q))
 	}
 	if w.Due {
-		fmt.Fprintln(a.Stdout, w.Note)
+		fmt.Fprintln(p.Stdout, w.Note)
 	}
 	return nil
 }

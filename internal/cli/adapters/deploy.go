@@ -31,16 +31,9 @@ type deployOptions struct {
 	toBase   bool
 }
 
-func (o *deployOptions) flags(a *cli.App, cmd *cobra.Command) {
-	f := cmd.Flags()
-	cli.SignFlags(f, &o.by)
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-}
-
 func newTrainingDeployCommand(a *cli.App) *cobra.Command {
 	var o deployOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 3 5 6 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "deploy NAME[@VERSION]",
 		Short: "Deploy a trained adapter",
 		Long: `Deploy a version of an adapter, by default the last one. Its file is checked, the Ollama server makes a
@@ -51,50 +44,40 @@ cannot run.
 The owner signs for it; without --signature it exits with 3. Three versions are kept, or as many as curriculum.json
 says. Older ones are removed with their models, unless they are active.
 
-A line of [models.overrides] overrides an adapter. --override writes the model into that line of .runplan/config.toml.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked,
-				cli.ExitInterrupted),
+A line of [models.overrides] overrides an adapter. --override writes the model into that line of .runplan/config.toml.`,
 		Example: `  runplan training adapters deploy code-architect --signature ada --reason "validated at 0.82"
   runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
 		Args: cli.ExactlyOne("the name of an adapter"),
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return deployAdapter(ctx, a, p, args[0], o)
-		}),
-	}
-	o.flags(a, cmd)
-	a.RepoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
-	return cmd
+		RunE: a.StoppableInProject(o.deployAdapter),
+	}, func(f *cli.Flags) {
+		cli.SignFlags(f, &o.by)
+		f.BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
+	})
 }
 
 func newTrainingRollbackCommand(a *cli.App) *cobra.Command {
 	var o deployOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 3 5 6 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "rollback NAME",
 		Short: "Roll back the active adapter",
 		Long: `Deactivate the active version of an adapter. The previously deployed one becomes active again once it
 has answered a question. Without a previous one, or with --to-base, the stage uses the model of its role again. The owner
-signs for it.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked,
-				cli.ExitInterrupted),
+signs for it.`,
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
 		Args:    cli.ExactlyOne("the name of an adapter"),
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return rollbackAdapter(ctx, a, p, args[0], o)
-		}),
-	}
-	o.flags(a, cmd)
-	a.RepoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "deactivate the adapter; use the base model")
-	return cmd
+		RunE:    a.StoppableInProject(o.rollbackAdapter),
+	}, func(f *cli.Flags) {
+		cli.SignFlags(f, &o.by)
+		f.BoolVar(&o.toBase, "to-base", false, "deactivate the adapter; use the base model")
+	})
 }
 
-func deployAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions) error {
-	ref, err := adapters.ParseRef(name)
+func (o *deployOptions) deployAdapter(ctx context.Context, p *cli.Project, args []string) error {
+	ref, err := adapters.ParseRef(args[0])
 	if err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	spec, err := forAdapter(ctx, a, p, ref.Adapter, o)
+	spec, err := forAdapter(ctx, p, ref.Adapter, o)
 	if err != nil {
 		return err
 	}
@@ -111,15 +94,15 @@ func deployAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string,
 		return cli.Usage(fmt.Errorf("%s = %q in %s overrides an adapter", key, now, cli.Rel(p.Config.Source(key))),
 			"remove the line, or replace it: --override")
 	}
-	d, done, err := desk(ctx, a, p, spec)
+	d, done, err := desk(ctx, p, spec)
 	if err != nil {
 		return err
 	}
 	defer done()
 	if why := unvalidated(v); why != "" {
-		fmt.Fprintf(a.Stderr, "note: %s %s\n", v.Name(), why)
+		fmt.Fprintf(p.Stderr, "note: %s %s\n", v.Name(), why)
 	}
-	changed, err := d.Deploy(ctx, v, base, mayDeploy(ctx, a, "a deployment", o.by))
+	changed, err := d.Deploy(ctx, v, base, mayDeploy(ctx, p.App, "a deployment", o.by))
 	if err != nil {
 		if changed.Tag != "" && errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; the version is damaged", err)
@@ -131,23 +114,23 @@ func deployAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string,
 			return err
 		}
 	}
-	return showChanged(ctx, a, changed)
+	return showChanged(ctx, p.App, changed)
 }
 
-func rollbackAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions) error {
-	if err := curriculum.ValidName(name); err != nil {
+func (o *deployOptions) rollbackAdapter(ctx context.Context, p *cli.Project, args []string) error {
+	if err := curriculum.ValidName(args[0]); err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	spec, err := forAdapter(ctx, a, p, name, o)
+	spec, err := forAdapter(ctx, p, args[0], o)
 	if err != nil {
 		return err
 	}
-	d, done, err := desk(ctx, a, p, spec)
+	d, done, err := desk(ctx, p, spec)
 	if err != nil {
 		return err
 	}
 	defer done()
-	changed, err := d.Rollback(ctx, spec.Stage, o.toBase, mayDeploy(ctx, a, "a rollback", o.by))
+	changed, err := d.Rollback(ctx, spec.Stage, o.toBase, mayDeploy(ctx, p.App, "a rollback", o.by))
 	if err != nil {
 		return adapterTrouble(ctx, err)
 	}
@@ -159,9 +142,9 @@ func rollbackAdapter(ctx context.Context, a *cli.App, p *cli.Project, name strin
 			return err
 		}
 	default:
-		fmt.Fprintf(a.Stderr, "note: %s = %q in %s overrides it\n", key, ui.Sanitize(now), cli.Rel(p.Config.Source(key)))
+		fmt.Fprintf(p.Stderr, "note: %s = %q in %s overrides it\n", key, ui.Sanitize(now), cli.Rel(p.Config.Source(key)))
 	}
-	return showChanged(ctx, a, changed)
+	return showChanged(ctx, p.App, changed)
 }
 
 // writeOverride sets the model of a stage in the project's settings; "" removes it.
@@ -188,8 +171,7 @@ func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
 
 func showChanged(ctx context.Context, a *cli.App, c adapters.Changed) error {
 	if ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
-			"the change is complete; runplan training adapters shows the state")
+		return cli.Interrupted("", "the change is complete; runplan training adapters shows the state")
 	}
 	if a.JSON {
 		return cli.AsJSON(a.Stdout, c)
@@ -236,11 +218,9 @@ func loadSpec(ctx context.Context, p *cli.Project, name string) (curriculum.Spec
 }
 
 // forAdapter reads the specification of an adapter. It rejects a signature that an agent gives.
-func forAdapter(
-	ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions,
-) (curriculum.Spec, error) {
+func forAdapter(ctx context.Context, p *cli.Project, name string, o *deployOptions) (curriculum.Spec, error) {
 	if o.by.Name != "" {
-		if err := a.NotAnAgent("deploying an adapter"); err != nil {
+		if err := p.NotAnAgent("deploying an adapter"); err != nil {
 			return curriculum.Spec{}, err
 		}
 	}
@@ -252,7 +232,7 @@ func forAdapter(
 		return spec, cli.Usage(errors.New("adapters need an Ollama server, but models.provider is command"),
 			"runplan cannot choose the model of your program")
 	}
-	return spec, a.TrustConfig(p)
+	return spec, p.TrustConfig()
 }
 
 // baseModel returns the model under the adapters of a base.
@@ -275,8 +255,7 @@ func baseModel(p *cli.Project, b training.Base) (string, error) {
 }
 
 // desk opens all files that a deployment writes.
-func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec) (d adapters.Desk, done func(),
-	err error) {
+func desk(ctx context.Context, p *cli.Project, spec curriculum.Spec) (d adapters.Desk, done func(), err error) {
 	if _, err := baseModel(p, spec.Base()); err != nil {
 		return d, nil, cli.ModelTrouble(ctx, err)
 	}
@@ -288,9 +267,9 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 	var opened cli.Closers
 	defer opened.CloseAfter(&err)
 	d = adapters.Desk{
-		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: a.ModelOptions(p, nil),
+		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: p.ModelOptions(nil),
 		Keep: spec.Versioning.RetentionCount, Now: time.Now,
-		Note: func(s string) { fmt.Fprintln(a.Stderr, ui.Sanitize(s)) },
+		Note: func(s string) { fmt.Fprintln(p.Stderr, ui.Sanitize(s)) },
 	}
 	if d.Curated, err = store.OpenCurated(ctx, cli.CuratedFile(p.Repo)); err != nil {
 		return d, nil, cli.CuratedTrouble(err)
@@ -326,7 +305,7 @@ func adapterTrouble(ctx context.Context, err error) error {
 	case errors.As(err, new(*trust.Error)):
 		return cli.TrustTrouble(err)
 	case errors.As(err, new(*adapters.UntestedError)) && ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing became active"), "do it again")
+		return cli.Interrupted("nothing became active", "do it again")
 	case errors.As(err, &failed) && failed.Log != "":
 		return cli.Fail(cli.ExitFailed, err, "its complete output is in %s", failed.Log)
 	}

@@ -20,7 +20,7 @@ import (
 func NewGraduationCommand(a *cli.App) *cobra.Command {
 	var record bool
 	var seed uint64
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "graduation",
 		Short: "Report whether every generation of an adapter still needs a review",
 		Long: `Measure the generations of code-architect in each training cycle: mean divergence of the last 10 (at most 0.15), share that was
@@ -32,8 +32,7 @@ A generation belongs to the adapter if its context was made for it: runplan blue
 After graduation, the stage review of runplan blueprint promote needs no review of four out of five of them.
 
 A cycle is the time from the training of one version to that of the next. --record records the result, with a note in
-the journal.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+the journal.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
@@ -85,13 +84,10 @@ the journal.` +
 			}
 			return showGraduation(a, state, cycles, since)
 		}),
-	}
-	f := cmd.Flags()
-	a.RepoFlag(f)
-	f.BoolVar(&record, "record", false, "record the result")
-	f.Uint64Var(&seed, "seed", 1, "random seed for the sample of generations")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&record, "record", false, "record the result")
+		f.Uint64Var(&seed, "seed", 1, "random seed for the sample of generations")
+	})
 }
 
 // versionOf returns the version number of an adapter's model tag, which ends in, say, -v3.

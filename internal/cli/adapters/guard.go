@@ -16,10 +16,10 @@ import (
 
 // Guard returns the guard for training data that leaves a project. It removes known secrets, and the build
 // fails if one remains: a secret of the environment, the settings and copied files, or a configured canary.
-func Guard(a *cli.App, p *cli.Project) training.Guard {
-	secrets := a.Redactor(p)
+func Guard(p *cli.Project) training.Guard {
+	secrets := p.Redactor()
 	var known []training.Secret
-	for _, kv := range slices.Concat(a.Environ, p.Secrets()) {
+	for _, kv := range slices.Concat(p.Environ, p.Secrets()) {
 		name, value, _ := strings.Cut(kv, "=")
 		if value = strings.TrimSpace(value); redact.SecretName(name) && secrets.String(value) != value {
 			known = append(known, training.Secret{Name: "the value of " + name, Value: value})

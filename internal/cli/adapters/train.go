@@ -29,7 +29,7 @@ type trainOptions struct {
 // NewTrainCommand returns the command training train.
 func NewTrainCommand(a *cli.App) *cobra.Command {
 	var o trainOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 3 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "train --adapter NAME --yes",
 		Short: "Train an adapter with your own program",
 		Long: `Start the program that training.trainer names, and keep the adapter that it makes as the next version.
@@ -48,26 +48,19 @@ it, or in the folder --data. The trainer gets, as variables:
 
 It starts in the folder of the output, gets the environment of agents and training.pass_env, and is ended with all
 processes that it started if it takes longer than training.timeout or runplan is killed. Its output is stored. Nothing
-is deployed.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
+is deployed.`,
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return train(ctx, a, p, o)
-		}),
-	}
-	f := cmd.Flags()
-	a.RepoFlag(f)
-	f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
-	f.StringVar(&o.data, "data", "", "folder with train.jsonl (default: that of the curriculum)")
-	f.BoolVar(&o.yes, "yes", false, "start it")
-	cli.SignFlags(f, &o.by)
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+		RunE:    a.StoppableInProject(o.train),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
+		f.StringVar(&o.data, "data", "", "folder with train.jsonl (default: that of the curriculum)")
+		f.BoolVar(&o.yes, "yes", false, "start it")
+		cli.SignFlags(f, &o.by)
+	})
 }
 
-func train(ctx context.Context, a *cli.App, p *cli.Project, o trainOptions) error {
+func (o *trainOptions) train(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.adapter == "" {
 		return cli.Usage(errors.New("training train needs --adapter"), "such as --adapter %s", curriculum.CodeArchitect)
 	}
@@ -94,37 +87,37 @@ func train(ctx context.Context, a *cli.App, p *cli.Project, o trainOptions) erro
 		return cli.Fail(cli.ExitHuman, fmt.Errorf("a training of %s %w; nothing was started", ui.Sanitize(what), errUnsigned),
 			"the owner starts it: --yes --signature NAME --reason TEXT")
 	}
-	if err := a.NotAnAgent("starting a training"); err != nil {
+	if err := p.NotAnAgent("starting a training"); err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	if err := a.Agree(ctx, trust.GateTraining, what, o.by); err != nil {
+	if err := p.Agree(ctx, trust.GateTraining, what, o.by); err != nil {
 		return err
 	}
-	v, err := runTrainer(ctx, a, p, job)
+	v, err := runTrainer(ctx, p, job)
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; no version was made"), "")
+		return cli.Interrupted("no version was made", "")
 	case err != nil:
 		return adapterTrouble(ctx, err)
-	case a.JSON:
-		return cli.AsJSON(a.Stdout, v)
+	case p.JSON:
+		return cli.AsJSON(p.Stdout, v)
 	}
 	loss := "loss unknown"
 	if v.Loss != nil {
 		loss = fmt.Sprintf("loss %.4g", *v.Loss)
 	}
-	fmt.Fprintf(a.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss,
+	fmt.Fprintf(p.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss,
 		ui.Duration(time.Duration(v.DurationSec*float64(time.Second))))
-	fmt.Fprintf(a.Stderr,
+	fmt.Fprintf(p.Stderr,
 		"nothing is deployed; to validate it: runplan training validate --adapter %s; to deploy it: runplan "+
 			"training adapters deploy %s\n", v.Name(), v.Name())
 	return nil
 }
 
-func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Job) (adapters.Version, error) {
+func runTrainer(ctx context.Context, p *cli.Project, job adapters.Job) (adapters.Version, error) {
 	ledger, err := OpenLedger(ctx, p)
 	if err != nil {
 		return adapters.Version{}, err
@@ -135,7 +128,7 @@ func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Jo
 		return adapters.Version{}, err
 	}
 	defer log.Close()
-	_, reaper, err := cli.StartOwnReaper()
+	reaper, err := cli.StartReaper(cli.Self())
 	if err != nil {
 		return adapters.Version{}, err
 	}
@@ -143,9 +136,9 @@ func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Jo
 	c := p.Config.Training
 	registry := adapters.RegistryOf(p.Layout.Root)
 	v, err := registry.Train(ctx, job, adapters.Trainer{
-		Command: c.Trainer, Environ: a.Environ, PassEnv: c.PassEnv, Root: p.Repo.Root, Timeout: time.Duration(c.Timeout),
-		Redact: a.Redactor(p).String, Reaper: reaper, Now: time.Now,
-		Line: func(s string) { fmt.Fprintf(a.Stderr, "  %s\n", ui.Sanitize(s)) },
+		Command: c.Trainer, Environ: p.Environ, PassEnv: c.PassEnv, Root: p.Repo.Root, Timeout: time.Duration(c.Timeout),
+		Redact: p.Redactor().String, Reaper: reaper, Now: time.Now,
+		Line: func(s string) { fmt.Fprintf(p.Stderr, "  %s\n", ui.Sanitize(s)) },
 	})
 	if err != nil {
 		return v, err

@@ -37,7 +37,7 @@ type validateOptions struct {
 // NewValidateCommand returns the command training validate.
 func NewValidateCommand(a *cli.App) *cobra.Command {
 	var o validateOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "validate --adapter NAME[@VERSION] | --unit UNIT",
 		Short: "Measure the quality of an adapter's answers",
 		Long: `Have an adapter answer the examples of validation.jsonl, which it was not trained on, and measure the answers. A version that is
@@ -52,26 +52,20 @@ If something could not be checked, the score is a range. It passes if its lower 
 end does not reach the threshold; otherwise the result is unknown, and it exits with 5. Parts that a unit does not
 declare have no weight.
 
---unit measures the present code of one unit in this repository.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+--unit measures the present code of one unit in this repository.`,
 		Example: `  runplan training validate --adapter code-architect --validator blueprint_fidelity
   runplan training validate --unit orders`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return validateModels(ctx, a, p, o)
-		}),
-	}
-	f := cmd.Flags()
-	a.RepoFlag(f)
-	f.StringVar(&o.adapter, "adapter", "", "adapter to measure: NAME for its last version, or NAME@VERSION")
-	f.StringVar(&o.unit, "unit", "", "measure an existing unit instead")
-	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
-	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+		RunE: a.StoppableInProject(o.validateModels),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.adapter, "adapter", "", "adapter to measure: NAME for its last version, or NAME@VERSION")
+		f.StringVar(&o.unit, "unit", "", "measure an existing unit instead")
+		f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
+		f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
+	})
 }
 
-func validateModels(ctx context.Context, a *cli.App, p *cli.Project, o validateOptions) error {
+func (o *validateOptions) validateModels(ctx context.Context, p *cli.Project, _ []string) error {
 	switch {
 	case (o.adapter == "") == (o.unit == ""):
 		return cli.Usage(errors.New("name either --adapter or --unit"), "such as --adapter %s", curriculum.CodeArchitect)
@@ -81,7 +75,7 @@ func validateModels(ctx context.Context, a *cli.App, p *cli.Project, o validateO
 	case (o.validator == validate.JSONSchema) != (o.schema != ""):
 		return cli.Usage(errors.New("--validator json_schema and --schema require each other"), "")
 	}
-	if err := a.TrustConfig(p); err != nil { // linters run programs that the configuration names
+	if err := p.TrustConfig(); err != nil { // linters run programs that the configuration names
 		return err
 	}
 	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second),
@@ -91,23 +85,22 @@ func validateModels(ctx context.Context, a *cli.App, p *cli.Project, o validateO
 		if err != nil {
 			return blueprints.NoBlueprint(err)
 		}
-		if out.Score, err = measureUnit(ctx, a, p, p.Repo.Root, b); err != nil {
+		if out.Score, err = measureUnit(ctx, p, p.Repo.Root, b); err != nil {
 			return validateTrouble(ctx, err)
 		}
 		out.Units = append(out.Units, out.Score)
-	} else if err := validateAdapter(ctx, a, p, o, &out); err != nil {
+	} else if err := validateAdapter(ctx, p, o, &out); err != nil {
 		return validateTrouble(ctx, err)
 	}
-	return showValidated(a, out)
+	return showValidated(p.App, out)
 }
 
-func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b *blueprint.Blueprint) (validate.Score,
-	error) {
-	options, err := judge.SummaryOptions(ctx, a, dir)
+func measureUnit(ctx context.Context, p *cli.Project, dir string, b *blueprint.Blueprint) (validate.Score, error) {
+	options, err := judge.SummaryOptions(ctx, p.App, dir)
 	if err != nil {
 		return validate.Score{}, err
 	}
-	run, done, err := blueprints.StageGatesIn(ctx, a, p, dir)
+	run, done, err := blueprints.StageGatesIn(ctx, p, dir)
 	if err != nil {
 		return validate.Score{}, err
 	}
@@ -117,7 +110,7 @@ func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b 
 	return v.Validate(ctx, b)
 }
 
-func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validateOptions, out *validate.Report) error {
+func validateAdapter(ctx context.Context, p *cli.Project, o *validateOptions, out *validate.Report) error {
 	ref, err := adapters.ParseRef(o.adapter)
 	if err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")
@@ -140,7 +133,7 @@ func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validate
 	if err != nil {
 		return cli.Fail(cli.ExitFailed, err, "train it again")
 	}
-	d, done, err := desk(ctx, a, p, spec)
+	d, done, err := desk(ctx, p, spec)
 	if err != nil {
 		return err
 	}
@@ -151,16 +144,16 @@ func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validate
 	}
 	defer remove()
 	trial := validate.Trial{
-		Ask: a.Logged(p, llm.New(d.LLM), cli.NewTaskID(), validateCall), Stage: llm.Stage(v.Stage), Root: p.Repo.Root,
+		Ask: p.Logged(llm.New(d.LLM), cli.NewTaskID(), validateCall), Stage: llm.Stage(v.Stage), Root: p.Repo.Root,
 		Model: llm.Model{
 			Role: llm.Role(v.Base), Name: v.Tag, Provider: llm.Ollama, BaseURL: d.Server, Window: p.Config.Budget.ContextWindow,
 			MaxTokens: p.Config.Models.MaxTokens, Source: "adapter " + v.Name(),
 		},
 		Tree: func(ctx context.Context) (string, func(), error) { return scratchTree(ctx, p) },
 		Measure: func(ctx context.Context, dir string, b *blueprint.Blueprint) (validate.Score, error) {
-			return measureUnit(ctx, a, p, dir, b)
+			return measureUnit(ctx, p, dir, b)
 		},
-		Told: func(s validate.Score) { fmt.Fprintf(a.Stderr, "%s  %s\n", ui.Sanitize(s.Unit), s.String()) },
+		Told: func(s validate.Score) { fmt.Fprintf(p.Stderr, "%s  %s\n", ui.Sanitize(s.Unit), s.String()) },
 	}
 	if o.validator == validate.JSONSchema {
 		err = answersMeet(ctx, trial, examples, o.schema, out)
@@ -257,7 +250,7 @@ func showValidated(a *cli.App, v validate.Report) error {
 
 func validateTrouble(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was kept"), "")
+		return cli.Interrupted("nothing was kept", "")
 	}
 	return adapterTrouble(ctx, err)
 }

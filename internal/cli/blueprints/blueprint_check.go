@@ -27,37 +27,36 @@ import (
 func newBlueprintInitCommand(a *cli.App) *cobra.Command {
 	var sources []string
 	var print bool
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "init UNIT --source GLOB",
 		Short: "Draft a candidate from existing code",
 		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls,
 failure modes from caught errors. What the code cannot show becomes an open question. The draft is a candidate; it
-replaces no existing blueprint.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+replaces no existing blueprint.`,
 		Example: `  runplan blueprint init orders --source 'services/orders/**/*.py'`,
 		Args:    cli.ExactlyOne("the name of a unit"),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return blueprintInit(ctx, a, p, args[0], sources, print)
+			return blueprintInit(ctx, p, args[0], sources, print)
 		}),
-	}
-	cmd.Flags().StringArrayVar(&sources, "source", nil,
-		"files of the unit: a path or glob below the repository root (repeatable)")
-	cmd.Flags().BoolVar(&print, "print", false, "print the draft and write nothing")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.StringArrayVar(&sources, "source", nil,
+			"files of the unit: a path or glob below the repository root (repeatable)")
+		f.BoolVar(&print, "print", false, "print the draft and write nothing")
+	})
 }
 
-func blueprintInit(ctx context.Context, a *cli.App, p *cli.Project, unit string, sources []string, print bool) error {
+func blueprintInit(ctx context.Context, p *cli.Project, unit string, sources []string, print bool) error {
 	if err := blueprint.ValidUnit(unit); err != nil {
 		return cli.Usage(err, "")
 	}
 	if len(sources) == 0 {
 		return cli.Usage(errors.New("no source files are named"), "--source 'services/%s/**/*.py'", unit)
 	}
-	paths, err := sourceFiles(ctx, a, p, sources)
+	paths, err := sourceFiles(ctx, p, sources)
 	if err != nil {
 		return err
 	}
-	files, skipped, err := summaries(ctx, a, p.Repo.Root, paths)
+	files, skipped, err := summaries(ctx, p.App, p.Repo.Root, paths)
 	if err != nil {
 		return err
 	}
@@ -68,26 +67,26 @@ func blueprintInit(ctx context.Context, a *cli.App, p *cli.Project, unit string,
 	}
 	b := blueprint.Draft(unit, files, skipped)
 	if print {
-		_, err := fmt.Fprint(a.Stdout, redact.Clean(b.YAML()))
+		_, err := fmt.Fprint(p.Stdout, redact.Clean(b.YAML()))
 		return err
 	}
 	name, err := blueprint.Save(p.Repo.Root, b, blueprint.Candidate)
 	if err != nil {
 		return cli.Usage(err, "move it away, or give the unit another name; --print shows the draft")
 	}
-	fmt.Fprintf(a.Stdout, "%s\n", name)
+	fmt.Fprintf(p.Stdout, "%s\n", name)
 	for _, s := range skipped {
-		fmt.Fprintf(a.Stderr, "unseen: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+		fmt.Fprintf(p.Stderr, "unseen: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}
-	fmt.Fprintf(a.Stderr,
+	fmt.Fprintf(p.Stderr,
 		"describe the purpose of the unit in it, and answer its %d open questions; then: runplan blueprint check %s\n",
 		len(b.Intent.OpenQuestions), unit)
 	return nil
 }
 
 // sourceFiles returns the files of the repository that match the globs.
-func sourceFiles(ctx context.Context, a *cli.App, p *cli.Project, globs []string) ([]string, error) {
-	all, _, err := patterns.Files(ctx, a.Environ, p.Repo.Root)
+func sourceFiles(ctx context.Context, p *cli.Project, globs []string) ([]string, error) {
+	all, _, err := patterns.Files(ctx, p.Environ, p.Repo.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +113,7 @@ func sourceFiles(ctx context.Context, a *cli.App, p *cli.Project, globs []string
 
 func newBlueprintCheckCommand(a *cli.App) *cobra.Command {
 	var live bool
-	cmd := a.WithJSON("a JSON array", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "check UNIT...",
 		Short: "Compare the source of units with their blueprints, without a model",
 		Long: `Check what a program can check: exact endpoints, all interfaces, enumerations, constants and models,
@@ -122,18 +121,16 @@ dependencies only through declared clients and never by raw HTTP, no imports of 
 handled with its documented status, public functions typed and documented. It calls no model.
 
 It checks the candidate, or with --live the live blueprint. As the gate "blueprint" it checks live blueprints whose
-source files changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+source files changed.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return blueprintCheck(ctx, a, p, args, live)
+			return blueprintCheck(ctx, p, args, live)
 		}),
-	})
-	cmd.Flags().BoolVar(&live, "live", false, "check the live blueprint")
-	return cmd
+	}, func(f *cli.Flags) { f.BoolVar(&live, "live", false, "check the live blueprint") })
 }
 
-func blueprintCheck(ctx context.Context, a *cli.App, p *cli.Project, units []string, live bool) error {
-	options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
+func blueprintCheck(ctx context.Context, p *cli.Project, units []string, live bool) error {
+	options, err := judge.SummaryOptions(ctx, p.App, p.Repo.Root)
 	if err != nil {
 		return err
 	}
@@ -157,7 +154,7 @@ func blueprintCheck(ctx context.Context, a *cli.App, p *cli.Project, units []str
 			failed++
 		}
 	}
-	if err := a.Print(all, func() { showChecked(a, all) }); err != nil {
+	if err := p.Print(all, func() { showChecked(p.App, all) }); err != nil {
 		return err
 	}
 	switch {
@@ -204,17 +201,17 @@ func showChecked(a *cli.App, all []blueprint.Checked) {
 func newBlueprintGenerateCommand(a *cli.App) *cobra.Command {
 	var fix bool
 	var session, out string
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "generate UNIT",
 		Short: "Print the context for writing the code of a candidate",
 		Long: `Print the context for writing the code of a candidate: its blueprint, all live blueprints, the source of the three units that
 were promoted last, the shared libraries, and the rubric. --fix adds the corrections from the last review.
 
 The journal records each context: the session that got it (--session) cannot review the unit. A trained adapter's
-session is adapter, so that runplan training graduation recognizes its generations.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+session is adapter, so that runplan training graduation recognizes its generations.`,
 		Args: cli.ExactlyOne("the name of a unit"),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			d, err := BlueprintDeps(ctx, a, p)
+			d, err := BlueprintDeps(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -236,10 +233,9 @@ session is adapter, so that runplan training graduation recognizes its generatio
 			}
 			return err
 		}),
-	}
-	cmd.Flags().BoolVar(&fix, "fix", false, "attach the list of the last review's rejections")
-	cmd.Flags().StringVar(&session, "session", "", "the session that writes the code, or adapter for the trained adapter")
-	cmd.Flags().StringVar(&out, "out", "", "file for the context (default: standard output)")
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&fix, "fix", false, "attach the list of the last review's rejections")
+		f.StringVar(&session, "session", "", "the session that writes the code, or adapter for the trained adapter")
+		f.StringVar(&out, "out", "", "file for the context (default: standard output)")
+	})
 }

@@ -27,7 +27,7 @@ import (
 
 func newBlueprintPromoteCommand(a *cli.App) *cobra.Command {
 	var by trust.Signed
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 3 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "promote UNIT",
 		Short: "Promote a candidate to a live blueprint, stage by stage",
 		Long: `Take a candidate through nine stages: 1 blueprint (it can be read), 2 check (the mechanical check), 3 validation (the gates lint,
@@ -36,44 +36,39 @@ does not reject; code of a graduated adapter needs one every fifth time), 6 jour
 promote (the candidate becomes live), 9 verify. It ends at the first stage that does not pass. A skipped stage is shown
 as skipped. Each try is recorded in knowledge/blueprints/promotions, and in the day's journal.
 
-Promotion is never automatic: without --signature it waits at stage 7, and exits with 3.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
+Promotion is never automatic: without --signature it waits at stage 7, and exits with 3.`,
 		Example: `  runplan blueprint promote orders --signature ada --reason "reviewed, smoke passed"`,
 		Args:    cli.ExactlyOne("the name of a unit"),
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return blueprintPromote(ctx, a, p, args[0], by)
+			return blueprintPromote(ctx, p, args[0], by)
 		}),
-	}
-	f := cmd.Flags()
-	cli.SignFlags(f, &by)
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	}, func(f *cli.Flags) { cli.SignFlags(f, &by) })
 }
 
-func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit string, by trust.Signed) error {
+func blueprintPromote(ctx context.Context, p *cli.Project, unit string, by trust.Signed) error {
 	if by.Name != "" {
-		if err := a.NotAnAgent("a promotion"); err != nil {
+		if err := p.NotAnAgent("a promotion"); err != nil {
 			return err
 		}
 	}
-	if err := a.TrustConfig(p); err != nil { // gates run programs that the configuration names
+	if err := p.TrustConfig(); err != nil { // gates run programs that the configuration names
 		return err
 	}
-	run, done, err := StageGatesIn(ctx, a, p, p.Repo.Root)
+	run, done, err := StageGatesIn(ctx, p, p.Repo.Root)
 	if err != nil {
 		return err
 	}
 	defer done()
 	pl := lifecycle.Pipeline{
 		Root: p.Repo.Root, Now: time.Now,
-		Check:    checker(a, p.Repo.Root),
+		Check:    checker(p.App, p.Repo.Root),
 		Validate: func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "lint", "types", "tests") },
 		Smoke:    func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "smoke") },
 		Approve: func(ctx context.Context, unit string) (string, error) {
 			if by.Name == "" {
 				return "", fmt.Errorf("%w: the owner has not signed", lifecycle.ErrWaiting)
 			}
-			return by.Name, a.Agree(ctx, trust.GatePromotion, "blueprint "+unit, by)
+			return by.Name, p.Agree(ctx, trust.GatePromotion, "blueprint "+unit, by)
 		},
 		Audit: func(ctx context.Context, unit string) (bool, string, error) {
 			rows, err := p.DeployedAdapters(ctx)
@@ -87,14 +82,14 @@ func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit stri
 			return graduate.Audit(p.Repo.Root, curriculum.CodeArchitect, unit)
 		},
 	}
-	if !a.JSON {
+	if !p.JSON {
 		pl.Stage = func(s lifecycle.StageResult) {
-			fmt.Fprintf(a.Stdout, "%d %-10s  %-7s  %s\n", s.Number, s.Name, s.Status, ui.Sanitize(s.Note))
+			fmt.Fprintf(p.Stdout, "%d %-10s  %-7s  %s\n", s.Number, s.Name, s.Status, ui.Sanitize(s.Note))
 		}
 	}
 	done9, err := lifecycle.Promote(ctx, unit, pl)
-	if a.JSON {
-		if err := cli.AsJSON(a.Stdout, done9); err != nil {
+	if p.JSON {
+		if err := cli.AsJSON(p.Stdout, done9); err != nil {
 			return err
 		}
 	}
@@ -104,8 +99,7 @@ func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit stri
 func promotionEnded(ctx context.Context, p lifecycle.Promotion, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
-			"nothing was promoted unless stage 8 had passed; run it again")
+		return cli.Interrupted("", "nothing was promoted unless stage 8 had passed; run it again")
 	case errors.Is(err, blueprint.ErrNoBlueprint), errors.Is(err, blueprint.ErrUnitName):
 		return NoBlueprint(err)
 	case err != nil:
@@ -120,16 +114,16 @@ func promotionEnded(ctx context.Context, p lifecycle.Promotion, err error) error
 }
 
 // StageGatesIn returns a function that runs the gates of given families on the whole tree of the checkout at dir.
-func StageGatesIn(ctx context.Context, a *cli.App, p *cli.Project,
+func StageGatesIn(ctx context.Context, p *cli.Project,
 	dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
-	self, reaper, err := cli.StartOwnReaper()
+	reaper, err := cli.StartReaper(cli.Self())
 	if err != nil {
 		return nil, nil, err
 	}
-	settings, end := judge.SuiteOf(a, p, self, false, rulebook.OpenRuleBooks(ctx, a, p))
+	settings, end := judge.SuiteOf(p, false, rulebook.OpenRuleBooks(ctx, p))
 	all := suite.All(dir, settings)
-	hide := a.Redactor(p)
-	subject := gates.Subject{Dir: dir, Env: a.Environ, Timeout: time.Duration(p.Config.Gates.Timeout), Redact: hide.String,
+	hide := p.Redactor()
+	subject := gates.Subject{Dir: dir, Env: p.Environ, Timeout: time.Duration(p.Config.Gates.Timeout), Redact: hide.String,
 		Reaper: reaper}
 	run = func(ctx context.Context, families ...string) (gates.Verdict, error) {
 		wanted := slices.DeleteFunc(slices.Clone(all), func(g gates.Gate) bool {

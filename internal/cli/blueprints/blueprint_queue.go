@@ -16,11 +16,11 @@ import (
 
 func newBlueprintQueueCommand(a *cli.App) *cobra.Command {
 	var all bool
-	cmd := a.WithJSON("a JSON array", &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "queue",
 		Short: "List critical discrepancies that wait for a person",
 		Long: `List the critical discrepancies of reviews, with the claim of the blueprint, the evidence and the
-remedy. Only a person closes one: runplan blueprint queue close.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+remedy. Only a person closes one: runplan blueprint queue close.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			items, err := lifecycle.Queue(p.Repo.Root, all)
@@ -53,12 +53,12 @@ func showQueue(a *cli.App, items []lifecycle.Item) {
 func newBlueprintCloseCommand(a *cli.App) *cobra.Command {
 	var approve, fixed bool
 	var by trust.Signed
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "close ID --approve --signature NAME --reason TEXT",
 		Short: "Close an item of the queue",
 		Long: `Close an item. Closing it without a fix acknowledges the discrepancy; with --fixed the code was
 corrected, and the unit must go through a new cycle: review and promotion. It is never automatic: the owner signs, as
-for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+for runplan promote.`,
 		Args: cli.ExactlyOne("the id of an item"),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			if !approve {
@@ -85,21 +85,19 @@ for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage
 			}
 			return nil
 		}),
-	}
-	f := cmd.Flags()
-	f.BoolVar(&approve, "approve", false, "confirm that you agree to the discrepancy")
-	f.BoolVar(&fixed, "fixed", false, "the code was corrected")
-	cli.SignFlags(f, &by)
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&approve, "approve", false, "confirm that you agree to the discrepancy")
+		f.BoolVar(&fixed, "fixed", false, "the code was corrected")
+		cli.SignFlags(f, &by)
+	})
 }
 
 func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("a JSON array", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "journal",
 		Short: "List what happened to blueprints",
-		Long: "List generations, reviews, promotions and closed queue items, in order." +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args: cobra.NoArgs,
+		Long:  "List generations, reviews, promotions and closed queue items, in order.",
+		Args:  cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			entries, err := lifecycle.Journal(p.Repo.Root)
 			if err != nil {

@@ -34,7 +34,7 @@ type blueprintReviewOptions struct {
 
 func newBlueprintReviewCommand(a *cli.App) *cobra.Command {
 	var o blueprintReviewOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 3 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "review UNIT",
 		Short: "Have a cold reviewer compare a unit with its blueprint",
 		Long: `Summarise the source files of a unit and ask a cold reviewer whether they keep the promises of the
@@ -45,26 +45,21 @@ With [models] in the settings, the model of the stage review answers. Otherwise,
 written to a file, whose path is printed: give it to a new session, save the answer, and pass it with --answer.
 
 For a rejected unit the command exits with 1 and writes the problems to a file. Notes become open questions of the
-blueprint. Critical findings wait in the queue for a person: runplan blueprint queue.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
+blueprint. Critical findings wait in the queue for a person: runplan blueprint queue.`,
 		Example: `  runplan blueprint review orders
   runplan blueprint review orders --by-hand
   runplan blueprint review orders --answer answer.json --session 4711`,
 		Args: cli.ExactlyOne("the name of a unit"),
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return blueprintReview(ctx, a, p, args[0], o)
-		}),
-	}
-	f := cmd.Flags()
-	f.BoolVar(&o.live, "live", false, "review the live blueprint, for the retroactive corpus")
-	f.StringVar(&o.answer, "answer", "", "file with the answer of a reviewer; - is standard input")
-	f.StringVar(&o.session, "session", "", "with --answer: the reviewer's session; it must not have written the code")
-	f.StringVar(&o.scope, "file", "", "review one source file against the duties of its role")
-	f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (default), adapter or human")
-	f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
-	f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+		RunE: a.StoppableInProject(o.blueprintReview),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.live, "live", false, "review the live blueprint, for the retroactive corpus")
+		f.StringVar(&o.answer, "answer", "", "file with the answer of a reviewer; - is standard input")
+		f.StringVar(&o.session, "session", "", "with --answer: the reviewer's session; it must not have written the code")
+		f.StringVar(&o.scope, "file", "", "review one source file against the duties of its role")
+		f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (default), adapter or human")
+		f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
+		f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
+	})
 }
 
 func (o blueprintReviewOptions) state() blueprint.State {
@@ -76,9 +71,9 @@ func (o blueprintReviewOptions) state() blueprint.State {
 
 // ReviewModel returns the model of [models] for the stage review and a client that asks it. The log of calls records
 // its calls under kind.
-func ReviewModel(ctx context.Context, a *cli.App, p *cli.Project, kind string) (llm.Completer, llm.Model, error) {
+func ReviewModel(ctx context.Context, p *cli.Project, kind string) (llm.Completer, llm.Model, error) {
 	model, err := p.Model(ctx, llm.Review)
-	return a.Logged(p, llm.New(a.ModelOptions(p, nil)), cli.NewTaskID(), kind), model, err
+	return p.Logged(llm.New(p.ModelOptions(nil)), cli.NewTaskID(), kind), model, err
 }
 
 // ReviewLive has a model review a live unit, or one of its files.
@@ -96,7 +91,7 @@ func ReviewLive(ctx context.Context, root, unit, file string, d lifecycle.Deps, 
 	return r, r.Judged(res, cold, time.Now()), nil
 }
 
-func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {
+func (o *blueprintReviewOptions) blueprintReview(ctx context.Context, p *cli.Project, args []string) error {
 	switch {
 	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
 		return cli.Usage(fmt.Errorf("unknown reviewer %s", o.reviewer), "use agent, adapter or human")
@@ -104,28 +99,29 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 		return cli.Usage(errors.New("--session goes with --answer"), "a model that runplan calls has its own session")
 	}
 	if o.answer != "" {
-		return blueprintAnswer(a, p, unit, o)
+		return blueprintAnswer(p, args[0], o)
 	}
-	d, err := BlueprintDeps(ctx, a, p)
+	d, err := BlueprintDeps(ctx, p)
 	if err != nil {
 		return err
 	}
 	ask := p.Config.Models.Configured() && !o.byHand
 	if ask {
-		if err := a.TrustConfig(p); err != nil {
+		if err := p.TrustConfig(); err != nil {
 			return err
 		}
 	}
 	r, err := lifecycle.Prepare(ctx, p.Repo.Root,
-		lifecycle.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")},
+		lifecycle.Options{Unit: args[0], State: o.state(), Scope: o.scope, YAML: o.yaml,
+			Reviewer: cmp.Or(o.reviewer, "agent")},
 		d)
 	if err != nil {
 		return BlueprintTrouble(err)
 	}
 	if !ask {
-		return waitForAnswer(a, p, r, o)
+		return waitForAnswer(p, r, o)
 	}
-	client, model, err := ReviewModel(ctx, a, p, cli.BlueprintCall)
+	client, model, err := ReviewModel(ctx, p, cli.BlueprintCall)
 	if err != nil {
 		return err
 	}
@@ -133,7 +129,7 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 	var answer *llm.AnswerError
 	switch {
 	case errors.As(err, &answer):
-		kept, keepErr := r.Keep(a.Redactor(p).String(redact.Clean(answer.Raw)))
+		kept, keepErr := r.Keep(p.Redactor().String(redact.Clean(answer.Raw)))
 		if keepErr != nil {
 			return errors.Join(err, keepErr)
 		}
@@ -143,33 +139,33 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 	case err != nil:
 		return cli.ModelTrouble(ctx, err)
 	}
-	return handleReview(a, r, r.Judged(res, cold, time.Now()))
+	return handleReview(p.App, r, r.Judged(res, cold, time.Now()))
 }
 
 // BlueprintDeps returns the dependencies for preparing reviews.
-func BlueprintDeps(ctx context.Context, a *cli.App, p *cli.Project) (lifecycle.Deps, error) {
+func BlueprintDeps(ctx context.Context, p *cli.Project) (lifecycle.Deps, error) {
 	prompts, err := lifecycle.LoadPrompts(p.Prompts())
 	if err != nil {
 		return lifecycle.Deps{}, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	o, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
+	o, err := judge.SummaryOptions(ctx, p.App, p.Repo.Root)
 	if err != nil {
 		return lifecycle.Deps{}, err
 	}
-	return lifecycle.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: a.Redactor(p).String},
+	return lifecycle.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: p.Redactor().String},
 		nil
 }
 
 // waitForAnswer prints the next steps for a person.
-func waitForAnswer(a *cli.App, p *cli.Project, r *lifecycle.Review, o blueprintReviewOptions) error {
+func waitForAnswer(p *cli.Project, r *lifecycle.Review, o *blueprintReviewOptions) error {
 	if err := r.Wait(); err != nil {
 		return err
 	}
 	out := map[string]string{"review_id": r.ID, "prompt": r.PromptPath(), "answer": r.AnswerPath(), "status": "waiting"}
-	if err := a.Print(out, func() {
-		fmt.Fprintf(a.Stdout, "prompt  %s\n", r.PromptPath())
+	if err := p.Print(out, func() {
+		fmt.Fprintf(p.Stdout, "prompt  %s\n", r.PromptPath())
 		for _, s := range r.Unseen {
-			fmt.Fprintf(a.Stdout, "unseen  %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+			fmt.Fprintf(p.Stdout, "unseen  %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 		}
 	}); err != nil {
 		return err
@@ -187,8 +183,8 @@ func waitForAnswer(a *cli.App, p *cli.Project, r *lifecycle.Review, o blueprintR
 			"file, then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
 }
 
-func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {
-	text, err := readAnswer(a, o.answer)
+func blueprintAnswer(p *cli.Project, unit string, o *blueprintReviewOptions) error {
+	text, err := readAnswer(p.App, o.answer)
 	if err != nil {
 		return err
 	}
@@ -202,7 +198,7 @@ func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewO
 		return BlueprintTrouble(err)
 	}
 	rec.Reviewer = cmp.Or(o.reviewer, rec.Reviewer)
-	return handleReview(a, r, rec)
+	return handleReview(p.App, r, rec)
 }
 
 const maxAnswer = 2 << 20

@@ -2,7 +2,6 @@ package blueprints
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -22,7 +21,7 @@ type maintainOptions struct {
 // NewMaintainCommand returns the command maintain.
 func NewMaintainCommand(a *cli.App) *cobra.Command {
 	var o maintainOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "a JSON array"}, &cobra.Command{
 		Use:   "maintain",
 		Short: "Do the maintenance tasks of this repository",
 		Long: `Do the maintenance of this repository, in this order: the mechanical check of all live blueprints, then a cold
@@ -30,16 +29,13 @@ review of each live unit that changed since its last one, if [models] is configu
 review become open questions of the blueprint, and critical ones wait in the queue. The journal gets a line for each
 task.
 
-It can be interrupted at any time; finished work stays and is not repeated.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+It can be interrupted at any time; finished work stays and is not repeated.`,
 		Args: cobra.NoArgs,
 		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error { return maintain(ctx, a, o) }),
-	}
-	f := cmd.Flags()
-	f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")
-	f.StringVar(&o.only, "task", "", "do one task only")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON array")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")
+		f.StringVar(&o.only, "task", "", "do one task only")
+	})
 }
 
 func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
@@ -60,9 +56,9 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	}
 	var all []lifecycle.Maintained
 	for _, t := range tasks {
-		m, err := maintainOne(ctx, a, p, t.ID, o)
+		m, err := maintainOne(ctx, p, t.ID, o)
 		if ctx.Err() != nil {
-			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "finished work stays; run it again for the rest")
+			return cli.Interrupted("", "finished work stays; run it again for the rest")
 		}
 		if err != nil {
 			return err
@@ -90,24 +86,23 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	return nil
 }
 
-func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (lifecycle.Maintained,
-	error) {
+func maintainOne(ctx context.Context, p *cli.Project, task string, o maintainOptions) (lifecycle.Maintained, error) {
 	root := p.Repo.Root
 	if task == lifecycle.Validation {
-		return lifecycle.Validate(ctx, root, time.Now(), checker(a, root))
+		return lifecycle.Validate(ctx, root, time.Now(), checker(p.App, root))
 	}
 	if !p.Config.Models.Configured() {
 		return lifecycle.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{},
 			Skipped: "no model is configured; see runplan init --help"}, nil
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return lifecycle.Maintained{}, err
 	}
-	d, err := BlueprintDeps(ctx, a, p)
+	d, err := BlueprintDeps(ctx, p)
 	if err != nil {
 		return lifecycle.Maintained{}, err
 	}
-	client, model, err := ReviewModel(ctx, a, p, cli.BlueprintCall)
+	client, model, err := ReviewModel(ctx, p, cli.BlueprintCall)
 	if err != nil {
 		return lifecycle.Maintained{}, err
 	}

@@ -16,20 +16,20 @@ import (
 
 // NewCancelCommand returns the command cancel.
 func NewCancelCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "cancel [RUN]",
 		Short: "Stop an active run in another terminal",
 		Long: `Ask an active run to stop, as Ctrl-C in its terminal does: it finishes running work and starts
 nothing new. It stops with exit status 130, and runplan resume continues it. RUN may be omitted
-if only one is active.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+if only one is active.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.ByPerson("stopping a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return cancel(ctx, a, p, strings.Join(args, ""))
+			return cancel(ctx, p, strings.Join(args, ""))
 		})),
-	}
+	})
 }
 
-func cancel(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
+func cancel(ctx context.Context, p *cli.Project, name string) error {
 	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return err
@@ -57,15 +57,15 @@ func cancel(ctx context.Context, a *cli.App, p *cli.Project, name string) error 
 	}
 	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " +
 		person(ctx, p), At: time.Now()}
-	if err := post(ctx, a, p, live[0], said); err != nil {
+	if err := post(ctx, p, live[0], said); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "run %s stops after the current step; then: runplan resume %s\n", live[0][:8], live[0][:8])
+	fmt.Fprintf(p.Stdout, "run %s stops after the current step; then: runplan resume %s\n", live[0][:8], live[0][:8])
 	return nil
 }
 
-func post(ctx context.Context, a *cli.App, p *cli.Project, run string, e runner.Event) error {
-	j, err := a.SignedJournal(ctx, p)
+func post(ctx context.Context, p *cli.Project, run string, e runner.Event) error {
+	j, err := p.SignedJournal(ctx)
 	if err != nil {
 		return err
 	}

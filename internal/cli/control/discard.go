@@ -24,7 +24,7 @@ import (
 // NewDiscardCommand returns the command discard.
 func NewDiscardCommand(a *cli.App) *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5 6"}, &cobra.Command{
 		Use:   "discard RUN",
 		Short: "Give up an unfinished run",
 		Example: `  runplan discard 1f0c2a7b
@@ -34,14 +34,14 @@ plan starts without --new. The worktrees and branches of the run are removed, ex
 work that exists nowhere else; the command lists what it keeps and why. With --all these are removed too.
 
 The journal, the logs and the receipts of the run stay. Stop an active run first:
-runplan cancel RUN. To revert what a finished run landed: runplan undo RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
+runplan cancel RUN. To revert what a finished run landed: runplan undo RUN.`,
 		Args: exactlyOneRun,
 		RunE: a.ByPerson("discarding a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return discard(ctx, a, p, args[0], all)
+			return discard(ctx, p, args[0], all)
 		})),
-	}
-	cmd.Flags().BoolVar(&all, "all", false, "also remove worktrees and branches with work that exists nowhere else")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&all, "all", false, "also remove worktrees and branches with work that exists nowhere else")
+	})
 }
 
 func exactlyOneRun(_ *cobra.Command, args []string) error {
@@ -51,8 +51,8 @@ func exactlyOneRun(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func discard(ctx context.Context, a *cli.App, p *cli.Project, name string, all bool) error {
-	s, lock, err := hold(ctx, a, p, name)
+func discard(ctx context.Context, p *cli.Project, name string, all bool) error {
+	s, lock, err := hold(ctx, p, name)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func discard(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 		return cli.Usage(fmt.Errorf("run %s is %s already", s.Run[:8], s.Status), "%s", hint)
 	}
 	why := "discarded by " + person(ctx, p)
-	if err := writeAfterwards(ctx, a, p,
+	if err := writeAfterwards(ctx, p,
 		runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
 		return err
 	}
@@ -78,22 +78,22 @@ func discard(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 			fmt.Errorf("run %s is discarded, but some of its files could not be removed: %w", s.Run[:8], err),
 			"runplan gc tries again")
 	}
-	fmt.Fprintf(a.Stdout, "run %s of %s is discarded: %s of %s merged on %s\n", s.Run[:8], ui.Sanitize(s.Plan),
+	fmt.Fprintf(p.Stdout, "run %s of %s is discarded: %s of %s merged on %s\n", s.Run[:8], ui.Sanitize(s.Plan),
 		phrase.Count(s.Tally().Merged, "batch", "batches"), fmt.Sprint(len(s.Batches)), ui.Sanitize(s.Branch))
 	for _, x := range left {
 		verb := "removed"
 		if !x.Remove {
 			verb = "kept"
 		}
-		fmt.Fprintf(a.Stdout, "%-8s %s %s: %s\n", verb, x.Kind, ui.Sanitize(x.Name), ui.Sanitize(x.Why))
+		fmt.Fprintf(p.Stdout, "%-8s %s %s: %s\n", verb, x.Kind, ui.Sanitize(x.Name), ui.Sanitize(x.Why))
 	}
-	fmt.Fprintf(a.Stdout, "%-8s journal, logs and receipts: runplan log %s\n", "kept", s.Run[:8])
+	fmt.Fprintf(p.Stdout, "%-8s journal, logs and receipts: runplan log %s\n", "kept", s.Run[:8])
 	return nil
 }
 
 // hold finds the run with the given name, locks it and verifies its journal, so its summary is reliable. It returns
 // an error if the run is active or if several ids begin with the name.
-func hold(ctx context.Context, a *cli.App, p *cli.Project, name string) (runner.Summary, *local.Lock, error) {
+func hold(ctx context.Context, p *cli.Project, name string) (runner.Summary, *local.Lock, error) {
 	s, err := OneRun(ctx, p, name)
 	if err != nil {
 		return s, nil, err
@@ -102,9 +102,9 @@ func hold(ctx context.Context, a *cli.App, p *cli.Project, name string) (runner.
 	if err != nil {
 		return s, nil, err
 	}
-	found, err := a.Vouch(ctx, p, s.Run)
+	found, err := p.Vouch(ctx, s.Run)
 	for _, text := range found {
-		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(text))
+		fmt.Fprintf(p.Stderr, "runplan: %s\n", redact.Clean(text))
 	}
 	var verified []runner.Summary
 	if err == nil {
@@ -174,8 +174,8 @@ func onlyRun(sums []runner.Summary, name, path string) (runner.Summary, error) {
 }
 
 // writeAfterwards appends an event to the journal of a run that [hold] returned.
-func writeAfterwards(ctx context.Context, a *cli.App, p *cli.Project, ev runner.Event) error {
-	j, err := a.SignedJournal(ctx, p)
+func writeAfterwards(ctx context.Context, p *cli.Project, ev runner.Event) error {
+	j, err := p.SignedJournal(ctx)
 	if err != nil {
 		return err
 	}

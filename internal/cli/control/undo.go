@@ -18,7 +18,7 @@ import (
 
 // NewUndoCommand returns the command undo.
 func NewUndoCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5 6"}, &cobra.Command{
 		Use:     "undo RUN",
 		Short:   "Revert what a run landed, with one commit",
 		Example: "  runplan undo 1f0c2a7b",
@@ -27,16 +27,14 @@ revert would do for all commits of the run together; no history is rewritten, an
 
 Later commits do not change. If one of them changed the same lines, nothing is done and the files are
 listed. A run whose commits are not on the branch has nothing to undo: close its pull request, or give the
-run up with runplan discard RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
+run up with runplan discard RUN.`,
 		Args: exactlyOneRun,
-		RunE: a.ByPerson("undoing a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return undo(ctx, a, p, args[0])
-		})),
-	}
+		RunE: a.ByPerson("undoing a run", a.InProject(undo)),
+	})
 }
 
-func undo(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
-	s, lock, err := hold(ctx, a, p, name)
+func undo(ctx context.Context, p *cli.Project, args []string) error {
+	s, lock, err := hold(ctx, p, args[0])
 	if err != nil {
 		return err
 	}
@@ -71,11 +69,11 @@ func undo(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
 	}
 	why := fmt.Sprintf("undone by %s: commit %s reverts what it landed on %s", person(ctx, p), cli.Short(commit),
 		s.BaseBranch)
-	if err := writeAfterwards(ctx, a, p,
+	if err := writeAfterwards(ctx, p,
 		runner.Event{Run: s.Run, Kind: runner.Undone, Commit: commit, Base: tip, Reason: why}); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "run %s is undone: commit %s on %s reverts %s\nto restore its changes: git revert %s\n",
+	fmt.Fprintf(p.Stdout, "run %s is undone: commit %s on %s reverts %s\nto restore its changes: git revert %s\n",
 		s.Run[:8], cli.Short(commit), ui.Sanitize(s.BaseBranch), phrase.Count(s.Tally().Merged, "batch", "batches"),
 		cli.Short(commit))
 	return nil

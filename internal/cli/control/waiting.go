@@ -38,7 +38,7 @@ type waitingItem struct {
 }
 
 // Waiting lists the open approvals of the runs in the repository, newest run first.
-func Waiting(ctx context.Context, a *cli.App, p *cli.Project) ([]waitingItem, error) {
+func Waiting(ctx context.Context, p *cli.Project) ([]waitingItem, error) {
 	out := []waitingItem{}
 	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil || !slices.ContainsFunc(sums, func(s runner.Summary) bool { return len(s.Waiting) > 0 }) {
@@ -50,7 +50,7 @@ func Waiting(ctx context.Context, a *cli.App, p *cli.Project) ([]waitingItem, er
 		return nil, err
 	}
 	defer j.Close()
-	_ = a.Signed(j) // a sandbox hides the key, and this function only lists
+	_ = p.Signed(j) // a sandbox hides the key, and this function only lists
 	for _, s := range sums {
 		if len(s.Waiting) == 0 || s.Status.Over() {
 			continue
@@ -110,17 +110,17 @@ func (w waitingItem) What() string {
 }
 
 // ListWaiting prints what waits for a person.
-func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project) error {
-	list, err := Waiting(ctx, a, p)
+func ListWaiting(ctx context.Context, p *cli.Project) error {
+	list, err := Waiting(ctx, p)
 	if err != nil {
 		return err
 	}
 	large, err := WaitingFeedback(ctx, p)
 	if err != nil { // the list of approvals is shown without it
-		a.Warn("the state of feedback is unknown: " + err.Error())
+		p.Warn("the state of feedback is unknown: " + err.Error())
 	}
 	list = append(list, large...)
-	return a.Print(list, func() { showWaiting(a, list) })
+	return p.Print(list, func() { showWaiting(p.App, list) })
 }
 
 func showWaiting(a *cli.App, list []waitingItem) {
@@ -156,8 +156,8 @@ func showWaiting(a *cli.App, list []waitingItem) {
 }
 
 // Answer posts a person's answer to the run that asked.
-func Answer(ctx context.Context, a *cli.App, p *cli.Project, id string, deny bool, by trust.Signed) error {
-	list, err := Waiting(ctx, a, p)
+func Answer(ctx context.Context, p *cli.Project, id string, deny bool, by trust.Signed) error {
+	list, err := Waiting(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func Answer(ctx context.Context, a *cli.App, p *cli.Project, id string, deny boo
 	}
 	if w.Gate != "" && !deny {
 		subject := fmt.Sprintf("run %s, commit %s", w.Run, w.Commit)
-		if err := a.Agree(ctx, trust.Gate(w.Gate), subject, by); err != nil {
+		if err := p.Agree(ctx, trust.Gate(w.Gate), subject, by); err != nil {
 			return err
 		}
 	}
@@ -182,14 +182,14 @@ func Answer(ctx context.Context, a *cli.App, p *cli.Project, id string, deny boo
 	if deny {
 		said, word = w.No(who, redact.Clean(by.Reason)), "denied"
 	}
-	if err := post(ctx, a, p, w.Run, said); err != nil {
+	if err := post(ctx, p, w.Run, said); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "%s: %s by %s\n", w.ID, word, ui.Sanitize(who))
+	fmt.Fprintf(p.Stdout, "%s: %s by %s\n", w.ID, word, ui.Sanitize(who))
 	if w.Live {
-		fmt.Fprintln(a.Stderr, "its run is active and continues by itself")
+		fmt.Fprintln(p.Stderr, "its run is active and continues by itself")
 	} else {
-		fmt.Fprintf(a.Stderr, "continue: runplan resume %s\n", w.Run[:8])
+		fmt.Fprintf(p.Stderr, "continue: runplan resume %s\n", w.Run[:8])
 	}
 	return nil
 }

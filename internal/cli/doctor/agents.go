@@ -29,26 +29,26 @@ With --agent an agent is tried in a temporary repository: it must
 answer with a word, then write a file, through the same code as a run. That costs two short
 questions.`
 
-func examineAgents(ctx context.Context, a *cli.App, p *cli.Project) []Check {
+func examineAgents(ctx context.Context, p *cli.Project) []Check {
 	var out []Check
 	for _, name := range slices.Sorted(maps.Keys(p.Config.Agents)) {
-		out = append(out, examineAgent(ctx, a, p, name))
+		out = append(out, examineAgent(ctx, p, name))
 	}
 	for _, preset := range command.Presets() {
 		if _, own := p.Config.Agents[preset.Name]; own {
 			continue
 		}
-		if _, err := a.OnPath(preset.Program); err != nil {
+		if _, err := p.OnPath(preset.Program); err != nil {
 			out = append(out, Check{"agent " + preset.Name, "missing", "not installed", preset.Install})
 			continue
 		}
-		out = append(out, Check{"agent " + preset.Name, "ok", programVersion(ctx, a, preset, preset.Program), ""})
+		out = append(out, Check{"agent " + preset.Name, "ok", programVersion(ctx, p.App, preset, preset.Program), ""})
 	}
 	return out
 }
 
 // examineAgent checks one configured agent. A missing one is a problem, because the settings rely on it.
-func examineAgent(ctx context.Context, a *cli.App, p *cli.Project, name string) Check {
+func examineAgent(ctx context.Context, p *cli.Project, name string) Check {
 	c := p.Config.Agents[name]
 	preset, known := command.PresetOf(c.Preset)
 	what, args := "agent "+name, c.Command
@@ -58,14 +58,14 @@ func examineAgent(ctx context.Context, a *cli.App, p *cli.Project, name string) 
 		fix = "install it: " + preset.Install
 	}
 	prog := args[0]
-	if err := a.HasProgram(p.Repo.Root, prog); err != nil {
+	if err := p.HasProgram(p.Repo.Root, prog); err != nil {
 		if len(c.Command) > 0 && !strings.ContainsRune(prog, '/') {
 			fix = "install " + prog + ", or " + fix
 		}
 		return Check{what, "problem", err.Error(), fix}
 	}
 	if known && len(c.Command) == 0 {
-		return Check{what, "ok", programVersion(ctx, a, preset, prog), ""}
+		return Check{what, "ok", programVersion(ctx, p.App, preset, prog), ""}
 	}
 	return Check{what, "ok", strings.Join(args, " "), ""}
 }
@@ -137,16 +137,16 @@ func tryAgent(ctx context.Context, a *cli.App, name string) error {
 	if name == cli.Auto {
 		return cli.Usage(errors.New("--agent auto depends on the plan"), "name one that runplan doctor lists")
 	}
-	c, err := a.CommandAgent(p, name)
+	c, err := p.CommandAgent(name)
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
 	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer release()
-	if _, c.Reaper, err = cli.StartOwnReaper(); err != nil {
+	if c.Reaper, err = cli.StartReaper(cli.Self()); err != nil {
 		return err
 	}
 	defer c.Reaper.Close()
@@ -162,7 +162,7 @@ func tryAgent(ctx context.Context, a *cli.App, name string) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
+			return cli.Interrupted("", "")
 		}
 		list = append(list, t)
 		if !t.OK {

@@ -36,12 +36,11 @@ type Check struct {
 // NewDoctorCommand returns the command doctor.
 func NewDoctorCommand(a *cli.App) *cobra.Command {
 	var agent, confined string
-	cmd := a.WithJSON("a JSON array", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the requirements of a run, and show how to meet them",
 		Long: "Check git, the repository, the settings, the agents, the models and the tools of gates." +
-			doctorAgentHelp + doctorSandboxHelp +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+			doctorAgentHelp + doctorSandboxHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent != "" {
@@ -71,21 +70,21 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 			}
 			return err
 		},
+	}, func(f *cli.Flags) {
+		f.StringVar(&agent, "agent", "",
+			"try an agent in a scratch repository: it answers a question and writes a file")
+		f.StringVar(&confined, "sandbox", "",
+			"try the sandbox of an agent: what must work inside, and what must not")
 	})
-	cmd.Flags().StringVar(&agent, "agent", "",
-		"try an agent in a scratch repository: it answers a question and writes a file")
-	cmd.Flags().StringVar(&confined, "sandbox", "",
-		"try the sandbox of an agent: what must work inside, and what must not")
-	return cmd
 }
 
 // ExamineGates reports for each gate of the tree whether its tools are installed. It runs nothing of the tree.
-func ExamineGates(ctx context.Context, a *cli.App, p *cli.Project) []Check {
-	settings := judge.GateSettings(p, "", false)
+func ExamineGates(ctx context.Context, p *cli.Project) []Check {
+	settings := judge.GateSettings(p, false)
 	settings.Found = judge.Detected(ctx, p.Repo)
 	infos := lists.Map(suite.All(p.Repo.Root, settings), gates.Gate.Info)
 	var out []Check
-	for i, r := range gates.Examine(ctx, p.Repo.Root, a.Environ, infos) {
+	for i, r := range gates.Examine(ctx, p.Repo.Root, p.Environ, infos) {
 		found, fix := judge.FoundTools(r)
 		if command := infos[i].Command; r.State != gates.StateOff && command != "" {
 			found = strings.TrimSuffix(command+": "+found, ": ")
@@ -125,7 +124,7 @@ func examine(a *cli.App, cmd *cobra.Command) []Check {
 		found("commits", "", err, "git add -A && git commit -m start")
 	}
 	found("author", "user.name and user.email are set", p.Repo.Ident(ctx), "git config user.name and user.email")
-	if err := a.Signing(ctx, p); err != nil {
+	if err := p.Signing(ctx); err != nil {
 		found("signing", "", err, "")
 	}
 	if free, err := prepare.FreeMiB(p.Repo.Root); err == nil && free < uint64(p.Config.Run.MinFreeMB) {
@@ -134,9 +133,9 @@ func examine(a *cli.App, cmd *cobra.Command) []Check {
 		found("disk", fmt.Sprintf("%d MiB free", free), err, "")
 	}
 	add("agent script", "ok", "embedded", "")
-	out = append(out, examineAgents(ctx, a, p)...)
-	out = append(out, examineModels(ctx, a, p)...)
-	out = append(out, ExamineGates(ctx, a, p)...)
+	out = append(out, examineAgents(ctx, p)...)
+	out = append(out, examineModels(ctx, p)...)
+	out = append(out, ExamineGates(ctx, p)...)
 	for _, tool := range []string{"bash", "gh", "ast-grep"} {
 		if path, err := a.OnPath(tool); err != nil {
 			add(tool, "missing", err.Error(),
@@ -154,7 +153,7 @@ const modelLook = 5 * time.Second
 
 // examineModels checks the configured models. If the server does not answer, the state of its models is unknown, which
 // is neither ok nor a problem.
-func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []Check {
+func examineModels(ctx context.Context, p *cli.Project) []Check {
 	m := p.Config.Models
 	if !m.Configured() {
 		return []Check{{"models", "skipped", "none configured; agents need none",
@@ -166,9 +165,9 @@ func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []Check {
 	}
 	list := r.Models()
 	if m.Provider == llm.Command {
-		return examineModelCommand(a, p, list)
+		return examineModelCommand(p, list)
 	}
-	o := llm.Options{Timeout: modelLook, Redact: redact.New(a.Environ).String}
+	o := llm.Options{Timeout: modelLook, Redact: redact.New(p.Environ).String}
 	server, up := examineServer(ctx, o, m.BaseURL)
 	out := []Check{server}
 	for _, model := range list {
@@ -243,10 +242,10 @@ func examineModel(ctx context.Context, o llm.Options, m llm.Model) Check {
 }
 
 // examineModelCommand checks that the program exists. It does not call the program, because a call may cost money.
-func examineModelCommand(a *cli.App, p *cli.Project, list []llm.Model) []Check {
+func examineModelCommand(p *cli.Project, list []llm.Model) []Check {
 	prog := p.Config.Models.Command[0]
 	shown := Check{"model command", "ok", strings.Join(p.Config.Models.Command, " "), ""}
-	if err := a.HasProgram(p.Repo.Root, prog); err != nil {
+	if err := p.HasProgram(p.Repo.Root, prog); err != nil {
 		fix := "correct models.command"
 		if !strings.ContainsRune(prog, '/') {
 			fix = "install " + prog + ", or " + fix

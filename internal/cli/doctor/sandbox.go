@@ -43,14 +43,14 @@ func trySandbox(ctx context.Context, a *cli.App, name string) error {
 	}
 	c, configured := p.Config.Agents[name]
 	if !configured {
-		return a.UnknownAgent(p, name)
+		return p.UnknownAgent(name)
 	}
 	spec := a.SandboxOf(c)
 	if !spec.On() {
 		return cli.Usage(fmt.Errorf("agent %s has no sandbox", name),
 			"give it one: [agents.%s] sandbox = \"bwrap\", docker, sandbox-exec or custom", name)
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
 	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)
@@ -58,7 +58,7 @@ func trySandbox(ctx context.Context, a *cli.App, name string) error {
 	list, err := sandboxChecks(ctx, a, name, spec)
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
+		return cli.Interrupted("", "")
 	case errors.Is(err, sandbox.ErrUnusable):
 		return cli.Fail(cli.ExitFailed, err, "%s", sandboxRemedy(spec.Kind))
 	case err != nil:

@@ -51,7 +51,7 @@ type GateOptions struct {
 // NewGateCommand returns the command gate.
 func NewGateCommand(a *cli.App) *cobra.Command {
 	var o GateOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true}, &cobra.Command{
 		Use:   "gate",
 		Short: "Run the gates on the working tree",
 		Long: `Run the gates on the working tree as it is: linters, type checks, tests, secrets and what
@@ -66,47 +66,44 @@ with --base, or --baseline, its suite runs once if the change touches files that
 With --mutants, the tests of the base also run on the code of the change.
 
 A gate that cannot run is neither a pass nor a failure of the code: the others still run,
-and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+and the exit status is 5.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("baseline") {
 				o.Baseline = o.Base != "" || o.mutants.asked
 			}
-			return gate(cmd.Context(), a, o)
+			return errors.Join(o.regression.check(), o.mutants.check())
 		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.Base, "base", "", "commit or branch to compare with")
-	f.BoolVar(&o.all, "all", false, "check the whole tree, not only the change")
-	f.StringSliceVar(&o.only, "only", nil, "names of the gates to run; lint means all lint:* gates")
-	f.BoolVar(&o.JSON, "json", false, "print a JSON object")
-	f.BoolVar(&o.Baseline, "baseline", false,
-		"run failing gates on the base as well: failures of the base are shown and do not block (on with --base)")
-	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
-	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
-	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
-	f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the step summary of the workflow")
-	f.StringSliceVar(&o.regression.files, "regression", nil,
-		"test that must fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
-	f.StringVar(&o.regression.command, "regression-command", "",
-		"shell command that runs the test, if runplan cannot find one")
-	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns,
-		"number of runs on each side; a flaky test is rejected")
-	f.BoolVar(&o.mutants.asked, "mutants", false, "mutate the changed lines and report mutants that no test detects")
-	f.DurationVar(&o.mutants.budget, "mutants-budget", defaultMutantsBudget, "time limit for all tests on mutants")
-	f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must detect (0 only reports)")
-	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
-	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
-	f.BoolVar(&o.strictAST, "strict-ast", false, cli.StrictASTUse)
-	a.TrustFlag(f)
-	return cmd
+		RunE: a.InProject(o.gate),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.Base, "base", "", "commit or branch to compare with")
+		f.BoolVar(&o.all, "all", false, "check the whole tree, not only the change")
+		f.StringSliceVar(&o.only, "only", nil, "names of the gates to run; lint means all lint:* gates")
+		f.BoolVar(&o.JSON, "json", false, "print a JSON object")
+		f.BoolVar(&o.Baseline, "baseline", false,
+			"run failing gates on the base as well: failures of the base are shown and do not block (on with --base)")
+		f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
+		f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
+		f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
+		f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the step summary of the workflow")
+		f.StringSliceVar(&o.regression.files, "regression", nil,
+			"test that must fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
+		f.StringVar(&o.regression.command, "regression-command", "",
+			"shell command that runs the test, if runplan cannot find one")
+		f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns,
+			"number of runs on each side; a flaky test is rejected")
+		f.BoolVar(&o.mutants.asked, "mutants", false, "mutate the changed lines and report mutants that no test detects")
+		f.DurationVar(&o.mutants.budget, "mutants-budget", defaultMutantsBudget, "time limit for all tests on mutants")
+		f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must detect (0 only reports)")
+		f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
+		f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
+		f.BoolVar(&o.strictAST, "strict-ast", false, cli.StrictASTUse)
+	})
 }
 
 // Inspection is one check of the working tree by "runplan gate".
 type Inspection struct {
-	App      *cli.App
 	Project  *cli.Project
-	Self     string // this program
 	Reaper   *LateReaper
 	Rules    *rulebook.RuleBooks
 	Task     string // task id for the log of calls: a run, whose events record the cost; "" makes a new id
@@ -123,18 +120,18 @@ type Inspection struct {
 	forget   string         // a temporary log folder that can be deleted
 }
 
-// Inspect returns an inspection of the working tree of p, with the gates of its settings and more. Git reads the tree in
-// parallel while the gates are built: on an unchanged tree, waiting for both would dominate the time. The caller must
-// call done.
-func Inspect(ctx context.Context, a *cli.App, p *cli.Project, self string, books *rulebook.RuleBooks, o GateOptions,
+// Inspect returns an inspection of the working tree of p, with the gates of its settings and more. Git reads the tree
+// in parallel while the gates are built: on an unchanged tree, waiting for both would dominate the time. The caller
+// must call done.
+func Inspect(ctx context.Context, p *cli.Project, books *rulebook.RuleBooks, o GateOptions,
 	more ...gates.Gate) (x *Inspection, done func()) {
-	x = &Inspection{App: a, Project: p, Self: self, Options: o, Rules: books, Reaper: &LateReaper{Self: self},
+	x = &Inspection{Project: p, Options: o, Rules: books, Reaper: &LateReaper{Self: cli.Self()},
 		tree: sync.OnceValue(func() written { return writtenAt(ctx, p.Repo, o.Base) })}
 	if !o.list { // --list runs nothing
 		go x.tree()
 	}
 	var end func()
-	x.Settings, end = SuiteOf(a, p, self, o.requireTests, books)
+	x.Settings, end = SuiteOf(p, o.requireTests, books)
 	x.Settings.Affected = !o.all
 	x.Settings.More = append(x.Settings.More, more...)
 	if x.Settings.Detect {
@@ -150,25 +147,14 @@ func Inspect(ctx context.Context, a *cli.App, p *cli.Project, self string, books
 	}
 }
 
-func gate(ctx context.Context, a *cli.App, o GateOptions) error {
-	if err := errors.Join(o.regression.check(), o.mutants.check()); err != nil {
-		return err
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func (o *GateOptions) gate(ctx context.Context, p *cli.Project, _ []string) (err error) {
 	p.Config.Gates.StrictAST = p.Config.Gates.StrictAST || o.strictAST
-	self, err := cli.Self()
-	if err != nil {
-		return err
-	}
 	if !o.list { // --list runs nothing
-		if err := a.TrustConfig(p); err != nil {
+		if err := p.TrustConfig(); err != nil {
 			return err
 		}
 	}
-	x, done := Inspect(ctx, a, p, self, rulebook.OpenRuleBooks(ctx, a, p), o)
+	x, done := Inspect(ctx, p, rulebook.OpenRuleBooks(ctx, p), *o)
 	defer done()
 	flagged := append(x.regression(), x.mutants()...)
 	if x.Gates, err = chosenGates(append(x.Gates, flagged...), o.only); err != nil {
@@ -201,7 +187,7 @@ func (x *Inspection) tellWhatRuns() {
 		}
 	}
 	if len(programs) > 0 {
-		fmt.Fprintf(x.App.Stderr,
+		fmt.Fprintf(x.Project.Stderr,
 			"runplan: no .runplan folder, so no trust question was asked; these gates run the project's own code: %s\n",
 			strings.Join(programs, ", "))
 	}
@@ -252,7 +238,7 @@ func (x *Inspection) list(ctx context.Context) error {
 	}
 	all := make([]listed, len(infos))
 	var rows ui.Rows
-	for i, r := range gates.Examine(ctx, x.Project.Repo.Root, x.App.Environ, infos) {
+	for i, r := range gates.Examine(ctx, x.Project.Repo.Root, x.Project.Environ, infos) {
 		l := listed{infos[i], r}
 		all[i] = l
 		blocks := map[bool]string{true: "blocks", false: "warns"}[l.Blocking]
@@ -261,9 +247,9 @@ func (x *Inspection) list(ctx context.Context) error {
 			ui.Cut(ui.Sanitize(l.Command), 100, "…"))
 	}
 	if x.Options.JSON {
-		return cli.AsJSON(x.App.Stdout, all)
+		return cli.AsJSON(x.Project.Stdout, all)
 	}
-	return ui.Table(x.App.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
+	return ui.Table(x.Project.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
 }
 
 // FoundTools describes which tools are installed, which are missing, and how to install those.
@@ -310,7 +296,7 @@ func (x *Inspection) Open(ctx context.Context) (list []gates.Gate, done func(), 
 	}
 	return b.Around(list), func() {
 		if err := b.Close(ctx); err != nil {
-			x.App.Warn(err.Error())
+			x.Project.Warn(err.Error())
 		}
 		end()
 	}, nil
@@ -323,15 +309,15 @@ func (x *Inspection) look(ctx context.Context) error {
 		return err
 	}
 	list, at := watched(list)
-	line := status(x.App, at.text)
+	line := status(x.Project.App, at.text)
 	verdict, blind, err := gates.RunAll(ctx, list, x.Subject, func(r gates.Report) {
 		if !x.Options.JSON && r.Command != "" && line == nil { // the command may take long
-			fmt.Fprintf(x.App.Stderr, "%s: %s\n", r.Gate, r.Status)
+			fmt.Fprintf(x.Project.Stderr, "%s: %s\n", r.Gate, r.Status)
 		}
 	})
 	line.Close()
 	if ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; not all gates ran"), "")
+		return cli.Interrupted("not all gates ran", "")
 	}
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
@@ -389,9 +375,9 @@ func (x *Inspection) prepare(ctx context.Context) (err error) {
 	if tree.err != nil {
 		return cli.Fail(cli.ExitCannotRun, tree.err, "")
 	}
-	hide := x.App.Redactor(x.Project)
+	hide := x.Project.Redactor()
 	x.Subject = gates.Subject{
-		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.App.Environ,
+		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.Project.Environ,
 		Timeout: time.Duration(x.Project.Config.Gates.Timeout),
 		LogDir:  logs, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
 	}

@@ -35,7 +35,7 @@ func (x *Inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 	if _, err := os.Stat(l.Root); err != nil || x.Options.noCache || x.hidden {
 		return list, nil
 	}
-	s, err := x.App.Seal()
+	s, err := x.Project.Seal()
 	if err != nil {
 		return list, nil // without a key no cache entry can be verified later, so nothing is cached
 	}
@@ -52,15 +52,15 @@ func (x *Inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 		return nil, fmt.Errorf("write the settings of the gates: %w", err)
 	}
 	place := cache.Place{
-		Root: x.Project.Repo.Root, Ignored: x.ignored, Self: x.Self, Programs: []string{x.Project.Config.Gates.AstGrep},
-		Env:  x.App.Environ,
+		Root: x.Project.Repo.Root, Ignored: x.ignored, Self: cli.Self(), Programs: []string{x.Project.Config.Gates.AstGrep},
+		Env:  x.Project.Environ,
 		More: []string{string(settings), fmt.Sprint(x.Options.all), x.Project.Config.Digest},
 	}
-	if p, ok := x.App.Getenv(patterns.EnvVar); ok {
+	if p, ok := x.Project.Getenv(patterns.EnvVar); ok {
 		place.Programs = append(place.Programs, p)
 	}
 	place.Roots = lists.Map(x.Settings.Projects(place.Root), func(p gates.Project) string { return p.Root })
-	for _, layer := range rulebook.RuleLayers(x.App, place.Root) {
+	for _, layer := range rulebook.RuleLayers(x.Project.App, place.Root) {
 		place.More = append(place.More, contents(layer.Lessons), contents(layer.Patterns))
 	}
 	x.around = cache.Surroundings(place)
@@ -90,7 +90,7 @@ func contents(dir string) string {
 func (x *Inspection) readRules(list []gates.Gate) error {
 	for _, g := range list {
 		name := g.Info().Name
-		if slices.ContainsFunc(rulebook.RuleLayers(x.App, x.Project.Repo.Root),
+		if slices.ContainsFunc(rulebook.RuleLayers(x.Project.App, x.Project.Repo.Root),
 			func(l rulebook.RuleLayer) bool { return l.Has(name) }) && !cache.Known(g, x.Subject) {
 			if err := x.Rules.Read(name); err != nil {
 				return err
@@ -116,11 +116,11 @@ func (x *Inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 	subject.Reaper = reaper
 	c := x.Project.Config.Workspace
 	return &local.Baseline{
-		Home: x.App.CacheDir(), Environ: x.App.Environ,
+		Home: x.Project.CacheDir(), Environ: x.Project.Environ,
 		Repo: x.Project.Repo, Layout: x.Project.Layout, Settings: x.Settings, Subject: subject,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.App.Environ,
+		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.Project.Environ,
 			Reaper: reaper},
-		Note:   x.App.Warn,
+		Note:   x.Project.Warn,
 		Recall: x.recorded,
 		Remember: func(info gates.Info, s gates.Subject, r gates.Report) {
 			if k := x.recordKey(info, s); k != "" && info.Pure {
@@ -232,7 +232,7 @@ func (x *Inspection) recordTests(v gates.Verdict) {
 		}
 		if k := x.recordKey(x.Gates[at].Info(), x.Subject); k != "" {
 			if err := x.store.Put(k, r); err != nil {
-				x.App.Warn(err.Error())
+				x.Project.Warn(err.Error())
 			}
 		}
 	}

@@ -23,7 +23,7 @@ import (
 
 func (x *Inspection) show(v gates.Verdict) error {
 	if x.Options.JSON {
-		return cli.AsJSON(x.App.Stdout, struct {
+		return cli.AsJSON(x.Project.Stdout, struct {
 			Verdict gates.Status     `json:"verdict"`
 			Base    string           `json:"base,omitempty"`
 			Tree    string           `json:"tree"`
@@ -32,7 +32,7 @@ func (x *Inspection) show(v gates.Verdict) error {
 			Reports []gates.Report   `json:"reports"`
 		}{v.Status, x.Subject.Base, x.Subject.Tree, len(x.Subject.Changed), v.Tests(), v.Reports})
 	}
-	return x.print(x.App.Stdout, v)
+	return x.print(x.Project.Stdout, v)
 }
 
 func (x *Inspection) export(r report.Run) error {
@@ -58,14 +58,14 @@ func (x *Inspection) export(r report.Run) error {
 	if !x.Options.github {
 		return nil
 	}
-	out := x.App.Stdout
+	out := x.Project.Stdout
 	if x.Options.JSON {
-		out = x.App.Stderr // standard output must contain only one JSON object; GitHub reads both streams
+		out = x.Project.Stderr // standard output must contain only one JSON object; GitHub reads both streams
 	}
 	if err := report.GitHub(out, r); err != nil {
 		return err
 	}
-	page, _ := x.App.Getenv("GITHUB_STEP_SUMMARY")
+	page, _ := x.Project.Getenv("GITHUB_STEP_SUMMARY")
 	return to(page, os.O_APPEND, report.Summary)
 }
 

@@ -23,9 +23,9 @@ import (
 
 // GateSuite is [SuiteOf] for a run: it reads the rule libraries at once, so that an error in one is reported before
 // anything runs. The gates keep files in the folder scratch, which the caller removes.
-func GateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, requireTests bool,
+func GateSuite(ctx context.Context, p *cli.Project, requireTests bool,
 	scratch string) (s gates.Settings, done func(), err error) {
-	books := rulebook.OpenRuleBooks(ctx, a, p)
+	books := rulebook.OpenRuleBooks(ctx, p)
 	find := books.Program
 	books.Program = func(ctx context.Context) (patterns.Program, error) {
 		program, err := find(ctx)
@@ -37,25 +37,24 @@ func GateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, req
 			return s, nil, err
 		}
 	}
-	s, done = SuiteOf(a, p, self, requireTests, books)
+	s, done = SuiteOf(p, requireTests, books)
 	return s, done, nil
 }
 
 // SuiteOf returns the gate settings of the configuration. They include the gates that live as long as the process: the
 // gates of rules and of plugins. Rules come from the user's checkout, never from a workspace, and are read when a gate
 // first uses them. A plugin starts on first use. done ends the plugins.
-func SuiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *rulebook.RuleBooks) (s gates.Settings,
-	done func()) {
-	s = GateSettings(p, self, requireTests)
+func SuiteOf(p *cli.Project, requireTests bool, books *rulebook.RuleBooks) (s gates.Settings, done func()) {
+	s = GateSettings(p, requireTests)
 	s.More = append(s.More, rules.Lessons(books.Lessons),
 		rules.Patterns(books.Program, books.Patterns, p.Config.Gates.StrictAST), blueprint.Gate(books.Program))
 	var plugins []*lazyPlugin
-	hide := a.Redactor(p)
+	hide := p.Redactor()
 	for _, g := range p.Config.Gates.Plugin {
 		l := &lazyPlugin{config: plugin.Config{
 			Name: g.Name, Path: g.Path, Command: g.Command, Settings: g.Settings, SHA256: g.SHA256, Env: g.Env,
 			Blocking: g.Blocking, StartTimeout: time.Duration(g.StartTimeout), CallTimeout: time.Duration(g.Timeout),
-			Dir: p.Repo.Root, Environ: a.Environ, Redact: hide.String,
+			Dir: p.Repo.Root, Environ: p.Environ, Redact: hide.String,
 			LogFile: filepath.Join(p.Layout.Root, "logs", "plugin-"+g.Name+".log"),
 		}}
 		plugins = append(plugins, l)
@@ -111,14 +110,14 @@ func (l *lazyPlugin) close() {
 
 // GateSettings returns the gate settings of the configuration. self is the path of this program, which contains the
 // testscript engine.
-func GateSettings(p *cli.Project, self string, requireTests bool) gates.Settings {
+func GateSettings(p *cli.Project, requireTests bool) gates.Settings {
 	c := p.Config.Gates
 	s := gates.Settings{
 		Detect: c.Detect, RequireTests: c.RequireTests || requireTests, Disable: c.Disable,
 		FlakyReruns: c.FlakyReruns, When: p.When, Overrides: p.Overrides, Protected: c.Protected, StrictTypes: c.StrictTypes,
 		MaxFileLines: c.MaxFileLines,
 		MinMemoryMB:  c.MinMemoryMB, Memory: routing.AvailableMemory,
-		Acceptance: c.Acceptance.Dir, Engine: []string{self, cli.TestscriptCommand},
+		Acceptance: c.Acceptance.Dir, Engine: []string{cli.Self(), cli.TestscriptCommand},
 		ChangedTests: gates.ChangedTests(c.Tests.Changed),
 		Promises: gates.Promises{Severity: gates.Severity(c.Plan.Severity), Off: c.Plan.Severity == "off",
 			Timeout: time.Duration(c.Plan.Timeout)},

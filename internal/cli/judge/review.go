@@ -40,7 +40,7 @@ type ReviewOptions struct {
 // NewReviewCommand returns the command review.
 func NewReviewCommand(a *cli.App) *cobra.Command {
 	var o ReviewOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "review",
 		Short: "Review a change in seven passes",
 		Long: `Review the difference from the base, including untracked files, in seven passes:
@@ -64,52 +64,43 @@ those of reviewers:
   runplan review --accept 3f2a91 --reason 'the old name stays until 2.0'
 
 The base is the merge base with --base, or with the main branch; without
-one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+one it is the last commit. Nothing in the tree is changed.`,
 		Args: cobra.NoArgs,
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return reviewChange(ctx, a, p, o)
-		}),
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.base, "base", "", "commit or branch to compare with")
-	f.IntSliceVar(&o.only, "only", nil, "numbers of the passes to run")
-	f.BoolVar(&o.selfFix, "self-fix", false, "the change answers a feedback: run pass 7 too; needs --feedback")
-	f.StringVar(&o.feedback, "feedback", "", "file with the feedback that the change answers")
-	f.StringVar(&o.plan, "plan", "", "file with the request: a plan, a batch, an issue")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
-	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
-	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
-	a.TrustFlag(f)
-	f.StringVar(&o.accept, "accept", "", "id of a finding that is right but will not be fixed; needs --reason")
-	f.StringVar(&o.refute, "refute", "", "id of a finding that is wrong; needs --reason")
-	f.StringVar(&o.reason, "reason", "", "why a finding is accepted or refuted")
-	return cmd
+		RunE: a.InProject(o.reviewChange),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.base, "base", "", "commit or branch to compare with")
+		f.IntSliceVar(&o.only, "only", nil, "numbers of the passes to run")
+		f.BoolVar(&o.selfFix, "self-fix", false, "the change answers a feedback: run pass 7 too; needs --feedback")
+		f.StringVar(&o.feedback, "feedback", "", "file with the feedback that the change answers")
+		f.StringVar(&o.plan, "plan", "", "file with the request: a plan, a batch, an issue")
+		f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
+		f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
+		f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
+		f.StringVar(&o.accept, "accept", "", "id of a finding that is right but will not be fixed; needs --reason")
+		f.StringVar(&o.refute, "refute", "", "id of a finding that is wrong; needs --reason")
+		f.StringVar(&o.reason, "reason", "", "why a finding is accepted or refuted")
+	})
 }
 
-func reviewChange(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptions) error {
+func (o *ReviewOptions) reviewChange(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.accept != "" && o.refute != "" {
 		return cli.Usage(errors.New("a finding cannot be both accepted and refuted"), "give one of --accept and --refute")
 	}
 	if o.accept != "" || o.refute != "" {
-		return decideFinding(ctx, a, p, o)
+		return decideFinding(ctx, p, o)
 	}
 	in, err := o.Input(p)
 	if err != nil {
 		return err
 	}
-	self, err := cli.Self()
-	if err != nil {
-		return err
-	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
 	if in.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
 		return cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	x, done := Inspect(ctx, a, p, self, rulebook.OpenRuleBooks(ctx, a, p), GateOptions{Base: o.base,
-		Baseline: o.base != "", JSON: a.JSON, noCache: o.noCache, sarif: o.sarif, junit: o.junit}, ReviewGates(p)...)
+	x, done := Inspect(ctx, p, rulebook.OpenRuleBooks(ctx, p), GateOptions{Base: o.base,
+		Baseline: o.base != "", JSON: p.JSON, noCache: o.noCache, sarif: o.sarif, junit: o.junit}, ReviewGates(p)...)
 	defer done()
 	ctx, stop := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer stop()
@@ -195,14 +186,16 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 	if !x.Options.JSON {
 		in.Watch = func(_ int, r gates.Report) {
 			if r.Command != "" { // the command may take long
-				fmt.Fprintf(x.App.Stderr, "%s: %s\n", r.Gate, r.Status)
+				fmt.Fprintf(x.Project.Stderr, "%s: %s\n", r.Gate, r.Status)
 			}
 		}
-		in.Observe = func(n int, name string, s gates.Status) { fmt.Fprintf(x.App.Stderr, "pass %d, %s: %s\n", n, name, s) }
+		in.Observe = func(n int, name string, s gates.Status) {
+			fmt.Fprintf(x.Project.Stderr, "pass %d, %s: %s\n", n, name, s)
+		}
 	}
 	v, err := review.Run(ctx, in)
 	if ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; the review was not stored"), "")
+		return cli.Interrupted("the review was not stored", "")
 	}
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
@@ -214,7 +207,7 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	x.keepLogs(&v)
-	if err := x.showReview(x.App.Stdout, v); err != nil {
+	if err := x.showReview(x.Project.Stdout, v); err != nil {
 		return err
 	}
 	if err := x.export(report.Run{Version: cli.Version(),

@@ -23,10 +23,10 @@ import (
 // Reviewers returns the reviewers of the settings. Without any, it returns the model of [models] for the stage review.
 func (x *Inspection) Reviewers(ctx context.Context) []review.Reviewer {
 	c := x.Project.Config
-	options := x.App.ModelOptions(x.Project, nil)
+	options := x.Project.ModelOptions(nil)
 	task := cmp.Or(x.Task, cli.NewTaskID()) // id in the log of calls
 	ask := func(o llm.Options, m llm.Model) llm.Completer {
-		return x.App.Logged(x.Project, x.completer(o, m), task, cli.ReviewCall)
+		return x.Project.Logged(x.completer(o, m), task, cli.ReviewCall)
 	}
 	var out []review.Reviewer
 	for _, name := range slices.Sorted(maps.Keys(c.Review.Reviewers)) {
@@ -61,7 +61,7 @@ func (x *Inspection) Reviewers(ctx context.Context) []review.Reviewer {
 func (x *Inspection) mayReview(ctx context.Context, what string) (m llm.Model, ok bool) {
 	m, err := x.Project.Model(ctx, llm.Review)
 	if err != nil && !errors.Is(err, llm.ErrNoModels) {
-		fmt.Fprintf(x.App.Stderr, "note: no reviewer is available to %s: %s\n", what, ui.Sanitize(err.Error()))
+		fmt.Fprintf(x.Project.Stderr, "note: no reviewer is available to %s: %s\n", what, ui.Sanitize(err.Error()))
 	}
 	return m, err == nil
 }
@@ -167,8 +167,7 @@ func (x *Inspection) BlueprintReviewer(ctx context.Context) (*lifecycle.Reviewer
 	return &lifecycle.Reviewer{
 		Deps: lifecycle.Deps{Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: x.Subject.Redact},
 		Sources: func(ctx context.Context, root string) (summary.Options, error) {
-			return SummaryOptions(ctx, x.App, root)
-		}, Model: m, LLM: x.App.Logged(p, x.completer(x.App.ModelOptions(p, nil), m), cmp.Or(x.Task, cli.NewTaskID()),
-			cli.BlueprintCall),
+			return SummaryOptions(ctx, x.Project.App, root)
+		}, Model: m, LLM: p.Logged(x.completer(p.ModelOptions(nil), m), cmp.Or(x.Task, cli.NewTaskID()), cli.BlueprintCall),
 	}, nil
 }

@@ -152,7 +152,7 @@ func openLedger(ctx context.Context, p *cli.Project) (file string, l *review.Led
 	return file, l, err
 }
 
-func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptions) error {
+func decideFinding(ctx context.Context, p *cli.Project, o *ReviewOptions) error {
 	id, state := o.accept, review.Accepted
 	if o.refute != "" {
 		id, state = o.refute, review.Refuted
@@ -181,6 +181,6 @@ func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOpti
 	if err := l.Write(file); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s: %s [%s]\n", e.State, entryLine(e), e.ID)
+	_, err = fmt.Fprintf(p.Stdout, "%s: %s [%s]\n", e.State, entryLine(e), e.ID)
 	return err
 }

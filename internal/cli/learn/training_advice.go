@@ -21,15 +21,13 @@ type advice struct {
 	budget models.BudgetFlags
 }
 
-func (o *advice) add(a *cli.App, cmd *cobra.Command, usage string) {
+func (o *advice) add(cmd *cobra.Command, usage string) {
 	cmd.Flags().BoolVar(&o.ask, "ask-model", false, usage)
-	a.TrustFlag(cmd.Flags())
 	o.budget.Add(cmd)
 }
 
 // adviser returns what asks the model of a stage. Its questions are in the log under task.
-func (o *advice) adviser(ctx context.Context, a *cli.App, p *cli.Project, stage llm.Stage, task string) (advise.Adviser,
-	error) {
+func (o *advice) adviser(ctx context.Context, p *cli.Project, stage llm.Stage, task string) (advise.Adviser, error) {
 	var none advise.Adviser
 	if err := models.Unsaid(p, llm.Reasoning, o.budget); err != nil {
 		return none, err
@@ -51,15 +49,15 @@ func (o *advice) adviser(ctx context.Context, a *cli.App, p *cli.Project, stage 
 	if err != nil {
 		return none, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return none, err
 	}
 	asked := 0
-	logged := a.Logged(p, llm.New(a.ModelOptions(p, nil)), task, string(stage))
-	return advise.Adviser{Model: m, Prompts: prompts, Budget: budget, Redact: adapters.Guard(a, p).Redact,
+	logged := p.Logged(llm.New(p.ModelOptions(nil)), task, string(stage))
+	return advise.Adviser{Model: m, Prompts: prompts, Budget: budget, Redact: adapters.Guard(p).Redact,
 		LLM: llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 			asked++
-			fmt.Fprintf(a.Stderr, "question %d to model %s\n", asked, ui.Sanitize(m.Label()))
+			fmt.Fprintf(p.Stderr, "question %d to model %s\n", asked, ui.Sanitize(m.Label()))
 			res, err := logged.Complete(ctx, r)
 			if err != nil {
 				err = cli.ModelTrouble(ctx, err)

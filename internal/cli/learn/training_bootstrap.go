@@ -28,16 +28,14 @@ import (
 )
 
 type bootstrapOptions struct {
-	out    string
-	seed   uint64
+	history.Options
 	stages []string
-	max    int
 	since  string
 }
 
 func newTrainingBootstrapCommand(a *cli.App) *cobra.Command {
 	var o bootstrapOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "the manifest as one JSON object"}, &cobra.Command{
 		Use:   "bootstrap REPO",
 		Short: "Make training examples from a repository's history",
 		Long: `Make examples of the history of a repository, without any run. A commit is a completed task:
@@ -55,36 +53,27 @@ after it was killed, and it continues. The same commits, options and seed give i
 irrelevant files and chunks are offered.
 
   runplan training bootstrap . --out data
-  runplan training bootstrap ../other --out data --stages scope,execute_code --since 2025-01-01 --max 500` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training bootstrap ../other --out data --stages scope,execute_code --since 2025-01-01 --max 500`,
 		Args: cobra.ExactArgs(1),
-		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
-			return bootstrapExamples(ctx, a, args[0], o)
-		}),
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
-	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.StringSliceVar(&o.stages, "stages", nil,
-		"task_analysis, scope, precision, execute_plan, execute_code (default: all)")
-	f.IntVar(&o.max, "max", 0, "maximum number of commits, newest first (0: all)")
-	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
-	f.BoolVar(&a.JSON, "json", false, "print the manifest as one JSON object")
-	return cmd
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			a.Dir = args[0]
+			return o.check()
+		},
+		RunE: a.StoppableInProject(o.bootstrapExamples),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.Dir, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
+		f.Uint64Var(&o.Seed, "seed", 1, "random seed")
+		f.StringSliceVar(&o.stages, "stages", nil,
+			"task_analysis, scope, precision, execute_plan, execute_code (default: all)")
+		f.IntVar(&o.Max, "max", 0, "maximum number of commits, newest first (0: all)")
+		f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
+	})
 }
 
-func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapOptions) error {
-	h, err := bootstrapFlags(o)
-	if err != nil {
-		return err
-	}
-	a.Dir = dir
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
-	h.Repo, h.Dir, h.Version, h.License = p.Repo, o.out, cli.Version(), license.Of(os.DirFS(p.Repo.Root))
-	if h.Program, err = a.AstGrep(ctx); err != nil {
+func (o *bootstrapOptions) bootstrapExamples(ctx context.Context, p *cli.Project, _ []string) (err error) {
+	h := o.Options
+	h.Repo, h.Version, h.License = p.Repo, cli.Version(), license.Of(os.DirFS(p.Repo.Root))
+	if h.Program, err = p.AstGrep(ctx); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err == nil {
@@ -97,26 +86,26 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	if b := p.Config.Budget; b.ContextWindow > 0 {
 		h.Budget = tokens.Budget{Window: b.ContextWindow, Reserved: b.ReservedTokens, Margin: p.Config.Models.Margin}
 	}
-	h.Redact = a.Redactor(p).String
+	h.Redact = p.Redactor().String
 	if p.Repo.Shallow() {
-		a.Warn("the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
+		p.Warn("the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
 	}
 	// A bootstrap uses the CPU all the time, so memory is cheaper than collection: nothing is collected below the limit.
-	// Up to 100 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU time.
+	// Up to 100 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU
+	// time.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(320 << 20)
-	progress := &bootstrapProgress{models.NewIndexProgress(a), time.Now()}
-	h.Progress = progress.step
+	progress, began := models.NewProgress(p.App), time.Now()
+	h.Progress = func(s history.Progress) { showBootstrap(progress, time.Since(began), s) }
 	m, err := history.Run(ctx, h)
 	progress.Clear()
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
-			"run the same command again: it continues where it stopped")
+		return cli.Interrupted("", "run the same command again: it continues where it stopped")
 	case err != nil:
-		return bootstrapTrouble(err, o.out)
+		return bootstrapTrouble(err, o.Dir)
 	}
-	err = a.Print(m, func() { printBootstrap(a, m, o.out) })
+	err = p.Print(m, func() { printBootstrap(p.App, m, o.Dir) })
 	if err == nil && m.Used == 0 {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no example in %d commits", m.Commits),
 			"the table shows why; use a repository with small commits whose messages say what changed")
@@ -124,24 +113,22 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	return err
 }
 
-func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
-	h := history.Options{Seed: o.seed, Max: o.max}
+func (o *bootstrapOptions) check() (err error) {
 	switch {
-	case o.out == "":
-		return h, cli.Usage(errors.New("--out is missing"), "choose a new folder: --out data")
-	case o.max < 0:
-		return h, cli.Usage(fmt.Errorf("--max is %d", o.max), "give a number of commits, or 0 for all")
+	case o.Dir == "":
+		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out data")
+	case o.Max < 0:
+		return cli.Usage(fmt.Errorf("--max is %d", o.Max), "give a number of commits, or 0 for all")
 	}
 	for _, s := range o.stages {
 		if !slices.Contains(history.Stages(), training.Stage(s)) {
-			return h, cli.Usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s",
+			return cli.Usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s",
 				strings.Trim(fmt.Sprint(history.Stages()), "[]"))
 		}
-		h.Stages = append(h.Stages, training.Stage(s))
+		o.Stages = append(o.Stages, training.Stage(s))
 	}
-	var err error
-	h.Since, err = dayOf(o.since)
-	return h, err
+	o.Since, err = dayOf(o.since)
+	return err
 }
 
 // dayOf parses a flag --since; "" is the zero time.
@@ -206,29 +193,14 @@ func printBootstrap(a *cli.App, m history.Manifest, out string) {
 	fmt.Fprintf(a.Stderr, "examples are in %s\n", ui.Sanitize(out))
 }
 
-// bootstrapProgress draws one updated line on a terminal, and a line from time to time elsewhere.
-type bootstrapProgress struct {
-	*models.IndexProgress
-	began time.Time
-}
-
 // quietFor is the interval between lines without a terminal.
 const quietFor = 10 * time.Second
 
-func (p *bootstrapProgress) step(s history.Progress) {
+func showBootstrap(p *models.Progress, took time.Duration, s history.Progress) {
 	text := fmt.Sprintf("reading the history  %d of %d commits, %d examples", s.Done, s.Total, s.Examples)
-	took := time.Since(p.began)
 	if fresh := s.Done - s.Resumed; fresh > 0 && s.Done < s.Total && took > time.Second {
 		text += "  " + ui.Duration((took * time.Duration(s.Total-s.Done) / time.Duration(fresh)).Round(time.Second)) +
 			" to go"
 	}
-	switch {
-	case p.Live && time.Since(p.Last) > 100*time.Millisecond:
-		fmt.Fprintf(p.A.Stderr, "\r%s\x1b[K", p.Style.Tone(ui.Busy, text))
-	case !p.Live && took > quietFor && time.Since(p.Last) > quietFor:
-		fmt.Fprintln(p.A.Stderr, text)
-	default:
-		return
-	}
-	p.Last = time.Now()
+	p.Show(strings.Repeat(".", int(took/quietFor)), text, text) // each interval is a stage
 }

@@ -33,7 +33,8 @@ type trainingCurateOptions struct {
 
 func newTrainingCurateCommand(a *cli.App) *cobra.Command {
 	var o trainingCurateOptions
-	cmd := &cobra.Command{
+	with := cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "the counts as one JSON object"}
+	cmd := a.Command(with, &cobra.Command{
 		Use:   "curate --plan FILE --in DIR|--logged --out DIR",
 		Short: "Select examples by a training plan, and hold some back for validation",
 		Long: `Make a dataset of examples by a training plan. It omits examples of other stages or of low quality,
@@ -54,26 +55,21 @@ The same examples, plan and seed give identical files. The dataset is written co
 
   runplan training curate --plan plan.toml --logged --in history --out set
   runplan training curate --plan plan.toml --in data --out set
-  runplan training curate --plan plan.toml --in data --out set --ask-model` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training curate --plan plan.toml --in data --out set --ask-model`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingCurate(ctx, a, p, o))
-		}),
-	}
+		RunE: stoppable(a, o.trainingCurate),
+	})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "training plan to follow")
 	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
 	f.BoolVar(&o.logged, "logged", false, "also use the examples logged here, as in runplan training pairs")
 	f.StringVar(&o.out, "out", "", "folder for the dataset")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing dataset")
-	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
-	o.add(a, cmd, "have the reasoning model reject examples")
+	o.add(cmd, "have the reasoning model reject examples")
 	return cmd
 }
 
-func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingCurateOptions) error {
+func (o *trainingCurateOptions) trainingCurate(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.plan == "" || len(o.in) == 0 && !o.logged || o.out == "" {
 		return cli.Usage(errors.New("training curate needs --plan, --out, and --in or --logged"),
 			"draft a plan: runplan training plan --out plan.toml")
@@ -90,9 +86,9 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 		return cli.Usage(err, "")
 	}
 	task := cli.NewTaskID()
-	options := curate.Options{Plan: d, PlanText: text, Canary: adapters.Guard(a, p).Canary, Replace: o.replace}
+	options := curate.Options{Plan: d, PlanText: text, Canary: adapters.Guard(p).Canary, Replace: o.replace}
 	if o.ask {
-		adviser, err := o.adviser(ctx, a, p, llm.CurateData, task)
+		adviser, err := o.adviser(ctx, p, llm.CurateData, task)
 		if err != nil {
 			return err
 		}
@@ -103,7 +99,7 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 		return cli.Usage(err, "give a folder that runplan training pairs or bootstrap wrote")
 	}
 	if o.logged {
-		name, remove, err := loggedExamples(ctx, a, p, d.Stage)
+		name, remove, err := loggedExamples(ctx, p, d.Stage)
 		if err != nil {
 			return err
 		}
@@ -124,13 +120,12 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 	if err != nil {
 		return fmt.Errorf("the dataset is at %s, but could not be logged: %w", o.out, err)
 	}
-	return a.Print(m, func() { showDataset(a, m, o.out) })
+	return p.Print(m, func() { showDataset(p.App, m, o.out) })
 }
 
 // loggedExamples builds the examples of a stage from the log, in a temporary folder that remove deletes (RETR-17).
-func loggedExamples(ctx context.Context, a *cli.App, p *cli.Project, stage training.Stage) (name string, remove func(),
-	err error) {
-	s, done, err := loggedSource(ctx, a, p)
+func loggedExamples(ctx context.Context, p *cli.Project, stage training.Stage) (name string, remove func(), err error) {
+	s, done, err := loggedSource(ctx, p)
 	if err != nil {
 		return "", nil, err
 	}

@@ -24,18 +24,15 @@ import (
 )
 
 type trainingExportOptions struct {
+	export.Options
 	format   string
 	in       string
 	out      string
-	base     string
 	template string
 	end      string
 	count    string
-	tokens   int
 	long     string
-	licenses []string
 	dropBOS  bool
-	replace  bool
 }
 
 func newTrainingExportCommand(a *cli.App) *cobra.Command {
@@ -44,7 +41,8 @@ func newTrainingExportCommand(a *cli.App) *cobra.Command {
 	for _, f := range export.Formats() {
 		fmt.Fprintf(&formats, "  %-26s%s\n", f.Name, f.What)
 	}
-	cmd := &cobra.Command{
+	with := cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "the counts as one JSON object"}
+	return a.Command(with, &cobra.Command{
 		Use:   "export --format FORMAT --in DIR --out DIR --base-model MODEL",
 		Short: "Export a dataset in a trainer's format, with its configuration",
 		Long: `Write a dataset in a trainer's format: train and validation file, a configuration that is ready to run,
@@ -63,35 +61,28 @@ dropped or kept, as
 --too-long says. Tokens are estimated; --count ollama:MODEL has the server count them, which takes time.
 
   runplan training export --format trl-chat --in set --out for-trl --base-model Qwen/Qwen2.5-Coder-3B-Instruct
-  runplan training export --format mlx --in set --out for-mlx --base-model ./model --template ./model --too-long drop` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training export --format mlx --in set --out for-mlx --base-model ./model --template ./model --too-long drop`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingExport(ctx, a, p, o))
-		}),
-	}
-	f := cmd.Flags()
-	a.RepoFlag(f)
-	f.StringVar(&o.format, "format", "", "output format")
-	f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
-	f.StringVar(&o.out, "out", "", "folder to write to")
-	f.StringVar(&o.base, "base-model", "", "model to train, as the trainer knows it")
-	f.StringVar(&o.template, "template", "none", "template of the model: a file or folder, ollama:MODEL, or none")
-	f.StringVar(&o.end, "end", "", "text that ends an answer, for a *.gotmpl that does not show it")
-	f.StringVar(&o.count, "count", "estimate", "how to count tokens: estimate, or ollama:MODEL")
-	f.IntVar(&o.tokens, "max-tokens", 0, "maximum length of an example (default: that of the plan)")
-	f.StringVar(&o.long, "too-long", string(export.Fail), "handling of longer examples: fail, drop or keep")
-	f.StringSliceVar(&o.licenses, "licenses", nil,
-		"only examples of repositories with these licenses, such as MIT,Apache-2.0")
-	f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
-	f.BoolVar(&o.replace, "replace", false, "replace an existing export")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
-	return cmd
+		RunE: stoppable(a, o.trainingExport),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.format, "format", "", "output format")
+		f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
+		f.StringVar(&o.out, "out", "", "folder to write to")
+		f.StringVar(&o.BaseModel, "base-model", "", "model to train, as the trainer knows it")
+		f.StringVar(&o.template, "template", "none", "template of the model: a file or folder, ollama:MODEL, or none")
+		f.StringVar(&o.end, "end", "", "text that ends an answer, for a *.gotmpl that does not show it")
+		f.StringVar(&o.count, "count", "estimate", "how to count tokens: estimate, or ollama:MODEL")
+		f.IntVar(&o.Limit, "max-tokens", 0, "maximum length of an example (default: that of the plan)")
+		f.StringVar(&o.long, "too-long", string(export.Fail), "handling of longer examples: fail, drop or keep")
+		f.StringSliceVar(&o.Licenses, "licenses", nil,
+			"only examples of repositories with these licenses, such as MIT,Apache-2.0")
+		f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
+		f.BoolVar(&o.Replace, "replace", false, "replace an existing export")
+	})
 }
 
-func trainingExport(ctx context.Context, a *cli.App, p *cli.Project, o trainingExportOptions) error {
-	if o.format == "" || o.in == "" || o.out == "" || o.base == "" {
+func (o *trainingExportOptions) trainingExport(ctx context.Context, p *cli.Project, _ []string) error {
+	if o.format == "" || o.in == "" || o.out == "" || o.BaseModel == "" {
 		return cli.Usage(errors.New("training export needs --format, --in, --out and --base-model"),
 			"see: runplan training export --help")
 	}
@@ -99,21 +90,18 @@ func trainingExport(ctx context.Context, a *cli.App, p *cli.Project, o trainingE
 	if err != nil {
 		return cli.Usage(err, "")
 	}
-	if strings.ContainsFunc(o.base, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if strings.ContainsFunc(o.BaseModel, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return cli.Usage(errors.New("--base-model contains a control code"), "give the name or the folder of a model")
 	}
-	policy := export.Policy(o.long)
-	if !slices.Contains([]export.Policy{export.Fail, export.Drop, export.Keep}, policy) {
+	options := o.Options
+	options.Format, options.TooLong, options.Canary = format, export.Policy(o.long), adapters.Guard(p).Canary
+	if !slices.Contains([]export.Policy{export.Fail, export.Drop, export.Keep}, options.TooLong) {
 		return cli.Usage(fmt.Errorf("--too-long is %q", ui.Sanitize(o.long)), "use fail, drop or keep")
 	}
-	if o.tokens < 0 {
-		return cli.Usage(fmt.Errorf("--max-tokens is %d", o.tokens), "it must be above 0")
+	if o.Limit < 0 {
+		return cli.Usage(fmt.Errorf("--max-tokens is %d", o.Limit), "it must be above 0")
 	}
-	options := export.Options{
-		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses,
-		Canary: adapters.Guard(a, p).Canary, Replace: o.replace,
-	}
-	if err := exportModels(ctx, a, p, o, &options); err != nil {
+	if err := exportModels(ctx, p, o, &options); err != nil {
 		return err
 	}
 	ledger, err := adapters.OpenLedger(ctx, p)
@@ -133,12 +121,11 @@ func trainingExport(ctx context.Context, a *cli.App, p *cli.Project, o trainingE
 	if err != nil {
 		return fmt.Errorf("the export is at %s, but could not be logged: %w", o.out, err)
 	}
-	return a.Print(m, func() { showExport(a, m, o) })
+	return p.Print(m, func() { showExport(p.App, m, o) })
 }
 
 // exportModels finds the renderer of conversations and the token counter.
-func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExportOptions,
-	options *export.Options) error {
+func exportModels(ctx context.Context, p *cli.Project, o *trainingExportOptions, options *export.Options) error {
 	server := func(what string) (opts llm.Options, m llm.Model, err error) {
 		_, name, _ := strings.Cut(what, ":")
 		switch {
@@ -149,7 +136,7 @@ func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExp
 				"set it: runplan init --models")
 		}
 		m = llm.Model{Provider: llm.Ollama, Name: name, BaseURL: p.Config.Models.BaseURL}
-		return a.ModelOptions(p, nil), m, a.TrustConfig(p)
+		return p.ModelOptions(nil), m, p.TrustConfig()
 	}
 	switch {
 	case o.template == "none" || o.template == "":
@@ -224,7 +211,7 @@ func exportTrouble(ctx context.Context, err error) error {
 	return pairsTrouble(err)
 }
 
-func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) {
+func showExport(a *cli.App, m export.Manifest, o *trainingExportOptions) {
 	var rows ui.Rows
 	add := func(name string, s curate.Side) { rows.Add(name, s.Examples, s.Positive, s.Negative, s.Preferences) }
 	add("train", m.Train)

@@ -18,25 +18,22 @@ import (
 
 func newTrainingOutcomesCommand(a *cli.App) *cobra.Command {
 	days := 30
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5 130", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "sync",
 		Short: "Record from git whether the code of earlier runs was kept, reverted or rewritten",
 		Long: `Ask git about each batch that a run merged: whether its commit reached the branch that the run started
 from, unchanged, as a commit with the same patch, or in one commit for the whole run; whether it was reverted there;
 and which share of its lines was gone some days later. New results go into .runplan/raw.sqlite, where training pairs
-finds them: reverted code is not an example to learn from. It fetches nothing, and a repetition changes nothing.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+finds them: reverted code is not an example to learn from. It fetches nothing, and a repetition changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			if days < 1 {
 				return cli.Usage(fmt.Errorf("--days %d: must be at least 1", days), "give the number of days after a merge")
 			}
-			return syncOutcomes(ctx, a, p, days)
+			return syncOutcomes(ctx, p, days)
 		}),
-	}
-	a.RepoFlag(cmd.Flags())
+	})
 	cmd.Flags().IntVar(&days, "days", days, "days after a merge within which a change counts as a rewrite")
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cli.Group("outcomes", "Find out what happened to the code of earlier runs", "", cmd)
 }
 
@@ -48,7 +45,7 @@ type outcomeShown struct {
 	Note   string   `json:"note,omitempty"`
 }
 
-func syncOutcomes(ctx context.Context, a *cli.App, p *cli.Project, days int) error {
+func syncOutcomes(ctx context.Context, p *cli.Project, days int) error {
 	if _, err := os.Stat(p.Layout.Journal()); err != nil {
 		return noLogYet(p)
 	}
@@ -61,7 +58,7 @@ func syncOutcomes(ctx context.Context, a *cli.App, p *cli.Project, days int) err
 			"runplan status shows the runs")
 	}
 	if ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
+		return cli.Interrupted("nothing was written", "")
 	}
 	ledger, err := training.OpenLedger(ctx, p.Layout.Journal())
 	if err != nil {
@@ -71,7 +68,7 @@ func syncOutcomes(ctx context.Context, a *cli.App, p *cli.Project, days int) err
 	if err := errors.Join(err, ledger.Close()); err != nil {
 		return err
 	}
-	return showOutcomes(a, changed, batches)
+	return showOutcomes(p.App, changed, batches)
 }
 
 func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.TrainingSignal, batches int,

@@ -60,7 +60,7 @@ func (o logRows) options(now time.Time) (logged.Options, error) {
 
 func newTrainingPairsCommand(a *cli.App) *cobra.Command {
 	var o trainingPairsOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "the counts as one JSON object"}, &cobra.Command{
 		Use:   "pairs",
 		Short: "Make training examples from the log, proven by receipts",
 		Long: `Make examples of the records of runs: the questions to models in each stage, with their results; the
@@ -78,20 +78,14 @@ remains, of the environment, the settings, copied files or training.canaries, th
 
   runplan training pairs                            count the examples
   runplan training pairs --out data                 write the examples
-  runplan training pairs --stage execute_code --since 720h --out -` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training pairs --stage execute_code --since 720h --out -`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingPairs(ctx, a, p, o))
-		}),
-	}
-	f := cmd.Flags()
-	a.RepoFlag(f)
-	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
-	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+phrase.List(training.Stages()))
-	o.rows.flags(f, "row")
-	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
-	return cmd
+		RunE: stoppable(a, o.trainingPairs),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
+		f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+phrase.List(training.Stages()))
+		o.rows.flags(f, "row")
+	})
 }
 
 func checkStage(name string) error {
@@ -101,8 +95,8 @@ func checkStage(name string) error {
 	return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(name)), "stages are %s", phrase.List(training.Stages()))
 }
 
-func trainingPairs(ctx context.Context, a *cli.App, p *cli.Project, o trainingPairsOptions) error {
-	if a.JSON && o.out == "-" {
+func (o *trainingPairsOptions) trainingPairs(ctx context.Context, p *cli.Project, _ []string) error {
+	if p.JSON && o.out == "-" {
 		return cli.Usage(errors.New("--json and --out - both write to standard output"), "leave one of them out")
 	}
 	options, err := o.rows.options(time.Now())
@@ -115,16 +109,16 @@ func trainingPairs(ctx context.Context, a *cli.App, p *cli.Project, o trainingPa
 		}
 		options.Stages = append(options.Stages, training.Stage(s))
 	}
-	s, done, err := loggedSource(ctx, a, p)
+	s, done, err := loggedSource(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer done()
-	tally, err := writePairs(ctx, a, s, options, o.out)
+	tally, err := writePairs(ctx, p.App, s, options, o.out)
 	if err != nil {
 		return pairsTrouble(err)
 	}
-	if err := tellPairs(a, tally, s, o); err != nil {
+	if err := tellPairs(p.App, tally, s, o); err != nil {
 		return err
 	}
 	if tally.Examples == 0 {
@@ -135,8 +129,8 @@ func trainingPairs(ctx context.Context, a *cli.App, p *cli.Project, o trainingPa
 }
 
 // loggedSource opens the sources of examples from the log. done closes them.
-func loggedSource(ctx context.Context, a *cli.App, p *cli.Project) (s logged.Source, done func(), err error) {
-	s = logged.Source{Repo: p.Repo, Journal: journal.Reader{Layout: p.Layout}, Guard: adapters.Guard(a, p)}
+func loggedSource(ctx context.Context, p *cli.Project) (s logged.Source, done func(), err error) {
+	s = logged.Source{Repo: p.Repo, Journal: journal.Reader{Layout: p.Layout}, Guard: adapters.Guard(p)}
 	if s.Journal.Journal, err = store.OpenExistingJournal(ctx, p.Layout.Journal()); errors.Is(err, fs.ErrNotExist) {
 		return s, nil, noLogYet(p)
 	} else if err != nil {
@@ -186,7 +180,7 @@ func pairsTrouble(err error) error {
 			store.ErrRow))
 }
 
-func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOptions) error {
+func tellPairs(a *cli.App, t training.Tally, s logged.Source, o *trainingPairsOptions) error {
 	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			Repo    string `json:"repo"`
@@ -214,7 +208,7 @@ type trajectoriesOptions struct {
 
 func newTrainingTrajectoriesCommand(a *cli.App) *cobra.Command {
 	var o trajectoriesOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, JSON: "the counts as one JSON object"}, &cobra.Command{
 		Use:   "trajectories",
 		Short: "Write the attempts of agents as trajectories, proven by receipts",
 		Long: `Write each attempt of an agent at a merged batch as a trajectory in the Agent Trajectory Interchange
@@ -225,22 +219,16 @@ DIR gets one file for each attempt and manifest.json. The log of a program whose
 Secrets are removed; if one remains, nothing is written.
 
   runplan training trajectories --out trajectories
-  runplan training trajectories --task 20300101-100000-4f2a/1 --out one` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training trajectories --task 20300101-100000-4f2a/1 --out one`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, writeTrajectories(ctx, a, p, o))
-		}),
-	}
-	f := cmd.Flags()
-	a.RepoFlag(f)
-	f.StringVar(&o.out, "out", "", "output folder: new or empty")
-	o.rows.flags(f, "attempt")
-	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
-	return cmd
+		RunE: stoppable(a, o.writeTrajectories),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.out, "out", "", "output folder: new or empty")
+		o.rows.flags(f, "attempt")
+	})
 }
 
-func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajectoriesOptions) error {
+func (o *trajectoriesOptions) writeTrajectories(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.out == "" {
 		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out trajectories")
 	}
@@ -248,7 +236,7 @@ func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajec
 	if err != nil {
 		return err
 	}
-	s, done, err := loggedSource(ctx, a, p)
+	s, done, err := loggedSource(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -288,7 +276,7 @@ func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajec
 	for _, r := range tally.Refused {
 		rows.Add(r.Reason, r.Rows)
 	}
-	switch err := a.PrintTable(m, "", []string{"trajectories", ">count"}, rows); {
+	switch err := p.PrintTable(m, "", []string{"trajectories", ">count"}, rows); {
 	case err != nil:
 		return err
 	case tally.Examples == 0:
@@ -297,6 +285,6 @@ func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajec
 	if err := out.Publish(); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(o.out))
+	fmt.Fprintf(p.Stderr, "written: %s\n", ui.Sanitize(o.out))
 	return nil
 }

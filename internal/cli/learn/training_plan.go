@@ -37,7 +37,7 @@ type trainingPlanOptions struct {
 
 func newTrainingPlanCommand(a *cli.App) *cobra.Command {
 	var o trainingPlanOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "plan",
 		Short: "Find the weakest stage, and draft a training plan for it",
 		Long: `Read the log and the examples, report how well each stage works, how attempts fail and what correlates
@@ -57,35 +57,38 @@ The plan is a TOML file for you to edit; runplan training curate reads it.
   runplan training plan                             the weakest stage
   runplan training plan --in data --out plan.toml   and write the plan
   runplan training plan --stage scope --in data --out plan.toml
-  runplan training plan --in data --out plan.toml --ask-model --context-window 32768 --reserved-tokens 4096` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training plan --in data --out plan.toml --ask-model --context-window 32768 --reserved-tokens 4096`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return interrupted(ctx, trainingPlan(ctx, a, p, o))
-		}),
-	}
+		RunE: stoppable(a, o.trainingPlan),
+	})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.stage, "stage", "", "stage to plan for (default: the weakest): "+phrase.List(training.Stages()))
 	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
 	f.StringVar(&o.out, "out", "", "file to write the plan to")
 	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the plan")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing plan")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	o.add(a, cmd, "have the reasoning model decide about the plan, within limits")
+	o.add(cmd, "have the reasoning model decide about the plan, within limits")
 	return cmd
+}
+
+// stoppable returns the RunE function of a command that writes all or nothing, see [interrupted].
+func stoppable(a *cli.App, do func(context.Context, *cli.Project, []string) error) func(*cobra.Command,
+	[]string) error {
+	return a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
+		return interrupted(ctx, do(ctx, p, args))
+	})
 }
 
 // interrupted sets the exit code of an error that a signal caused.
 func interrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
+		return cli.Interrupted("nothing was written", "")
 	}
 	return err
 }
 
-func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPlanOptions) error {
+func (o *trainingPlanOptions) trainingPlan(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.stage != "" {
 		if err := checkStage(o.stage); err != nil {
 			return err
@@ -128,7 +131,7 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 	draft, task := found.Draft(weakest.Stage, o.seed), cli.NewTaskID()
 	why := reasons(weakest, ranked, o.stage != "")
 	if o.ask {
-		if draft, err = advisedPlan(ctx, a, p, o, found, draft, task); err != nil {
+		if draft, err = advisedPlan(ctx, p, o, found, draft, task); err != nil {
 			return err
 		}
 		why = append(why, decisionText(draft)...)
@@ -145,17 +148,17 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 			return err
 		}
 	}
-	return a.Print(struct {
+	return p.Print(struct {
 		plan.Analysis
 		Plan plan.Plan `json:"plan"`
 		Why  []string  `json:"why"`
-	}{found, draft, why}, func() { showAnalysis(a, found, why, o.out) })
+	}{found, draft, why}, func() { showAnalysis(p.App, found, why, o.out) })
 }
 
 // advisedPlan has the model decide about a plan. Stages without any data are not offered to it.
-func advisedPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPlanOptions, found plan.Analysis,
+func advisedPlan(ctx context.Context, p *cli.Project, o *trainingPlanOptions, found plan.Analysis,
 	draft plan.Plan, task string) (plan.Plan, error) {
-	adviser, err := o.adviser(ctx, a, p, llm.TrainPlan, task)
+	adviser, err := o.adviser(ctx, p, llm.TrainPlan, task)
 	if err != nil {
 		return draft, err
 	}
@@ -177,7 +180,7 @@ func decisionText(p plan.Plan) []string {
 	return []string{fmt.Sprintf("Model %s chose stage %s: %s", d.Model, p.Stage, d.Reasons.Stage)}
 }
 
-func evidence(ctx context.Context, p *cli.Project, o trainingPlanOptions) (plan.Evidence, error) {
+func evidence(ctx context.Context, p *cli.Project, o *trainingPlanOptions) (plan.Evidence, error) {
 	var e plan.Evidence
 	log, found, err := cli.IfExists(store.OpenLog(ctx, p.Layout.Journal()))
 	if err != nil {

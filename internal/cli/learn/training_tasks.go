@@ -22,18 +22,14 @@ import (
 )
 
 type trainingTasksOptions struct {
-	out     string
-	commits []string
+	tasks.Options
+	commits []string // as the user named them
 	since   string
-	max     int
-	tries   int
-	runs    int
-	limit   time.Duration
 }
 
 func newTrainingTasksCommand(a *cli.App) *cobra.Command {
 	var o trainingTasksOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "the manifest as one JSON object"}, &cobra.Command{
 		Use:   "tasks REPO",
 		Short: "Export commits whose tests fail before them and pass after them",
 		Long: `Read the history of a repository, newest commit first, and export the commits that make a runnable task:
@@ -53,47 +49,41 @@ is not built.
 It runs the tests of the repository, and its set-up if the settings name one.
 
   runplan training tasks . --out tasks --max 20
-  runplan training tasks ../other --out tasks --commit 3f2a1b` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan training tasks ../other --out tasks --commit 3f2a1b`,
 		Args: cobra.ExactArgs(1),
-		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
-			return interrupted(ctx, exportTasks(ctx, a, args[0], o))
-		}),
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "output folder: new or empty")
-	f.StringArrayVar(&o.commits, "commit", nil, "use only this commit; may be repeated")
-	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
-	f.IntVar(&o.max, "max", 20, "maximum number of tasks (0: all)")
-	f.IntVar(&o.tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
-	f.IntVar(&o.runs, "runs", 2, "number of runs of the tests on each side")
-	f.DurationVar(&o.limit, "timeout", 5*time.Minute, "time limit of one run of tests")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print the manifest as one JSON object")
-	return cmd
+		PreRunE: func(_ *cobra.Command, args []string) (err error) {
+			if a.Dir, err = filepath.Abs(args[0]); err != nil { // rooms need to know where the repository is
+				return err
+			}
+			return o.check()
+		},
+		RunE: stoppable(a, o.exportTasks),
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.Dir, "out", "", "output folder: new or empty")
+		f.StringArrayVar(&o.commits, "commit", nil, "use only this commit; may be repeated")
+		f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
+		f.IntVar(&o.Max, "max", 20, "maximum number of tasks (0: all)")
+		f.IntVar(&o.Tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
+		f.IntVar(&o.Runs, "runs", 2, "number of runs of the tests on each side")
+		f.DurationVar(&o.Limit, "timeout", 5*time.Minute, "time limit of one run of tests")
+	})
 }
 
-func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOptions) error {
-	x := tasks.Options{Dir: o.out, Max: o.max, Tries: o.tries, Runs: o.runs, Limit: o.limit, Version: cli.Version()}
+func (o *trainingTasksOptions) check() (err error) {
 	switch {
-	case o.out == "":
+	case o.Dir == "":
 		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out tasks")
-	case o.max < 0 || o.tries < 0:
+	case o.Max < 0 || o.Tries < 0:
 		return cli.Usage(errors.New("--max and --tries must not be negative; 0 means all"), "")
-	case o.runs < 1 || o.limit <= 0:
+	case o.Runs < 1 || o.Limit <= 0:
 		return cli.Usage(errors.New("--runs must be 1 or more, and --timeout more than 0"), "")
 	}
-	var err error
-	if x.Since, err = dayOf(o.since); err != nil {
-		return err
-	}
-	if a.Dir, err = filepath.Abs(dir); err != nil { // rooms need to know where the repository is
-		return err
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+	o.Since, err = dayOf(o.since)
+	return err
+}
+
+func (o *trainingTasksOptions) exportTasks(ctx context.Context, p *cli.Project, _ []string) (err error) {
+	x := o.Options
 	for _, name := range o.commits {
 		hash, err := p.Repo.Resolve(ctx, name+"^{commit}")
 		if err != nil {
@@ -101,23 +91,24 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 		}
 		x.Commits = lists.Add(x.Commits, hash)
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	if _, x.Reaper, err = cli.StartOwnReaper(); err != nil {
+	if x.Reaper, err = cli.StartReaper(cli.Self()); err != nil {
 		return err
 	}
 	defer x.Reaper.Close()
-	guard, w := adapters.Guard(a, p), p.Config.Workspace
+	guard, w := adapters.Guard(p), p.Config.Workspace
+	x.Version = cli.Version()
 	x.Repo, x.License, x.Redact, x.Canary = p.Repo, license.Of(os.DirFS(p.Repo.Root)), guard.Redact, guard.Canary
-	rooms, err := local.NewRooms(ctx, a.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
-		Timeout: time.Duration(w.SetupTimeout), Env: a.Environ, Reaper: x.Reaper}, a.Environ, a.Warn)
+	rooms, err := local.NewRooms(ctx, p.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
+		Timeout: time.Duration(w.SetupTimeout), Env: p.Environ, Reaper: x.Reaper}, p.Environ, p.Warn)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	defer func() {
 		if err := rooms.Close(ctx); err != nil {
-			a.Warn(err.Error())
+			p.Warn(err.Error())
 		}
 	}()
 	x.Rooms = rooms
@@ -126,7 +117,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 		if r.Reason == "" {
 			text = fmt.Sprintf("task: %d red to green, %d stay green", len(r.Fixed), len(r.Kept))
 		}
-		fmt.Fprintf(a.Stderr, "%.10s  %s;  %s\n", r.Commit, ui.Sanitize(ui.Cut(text, 100, "…")), ui.Sanitize(r.Subject))
+		fmt.Fprintf(p.Stderr, "%.10s  %s;  %s\n", r.Commit, ui.Sanitize(ui.Cut(text, 100, "…")), ui.Sanitize(r.Subject))
 	}
 	m, err := tasks.Export(ctx, x)
 	if err != nil {
@@ -134,7 +125,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 			cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),
 			cli.On(cli.ExitUsage, "choose a new folder", folder.ErrExists))
 	}
-	err = a.Print(m, func() { printTasks(a, m, o.out) })
+	err = p.Print(m, func() { printTasks(p.App, m, o.Dir) })
 	if err == nil && m.Tasks == 0 {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no task in %d commits", m.Commits),
 			"%s has the reason for each commit whose tests were run", tasks.ReceiptName)

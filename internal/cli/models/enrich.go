@@ -24,7 +24,7 @@ type enrichOptions struct {
 // NewEnrichCommand returns the command enrich.
 func NewEnrichCommand(a *cli.App) *cobra.Command {
 	var o enrichOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 6 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "enrich [REPO]",
 		Short: "Have a model describe each file of the index",
 		Long: `Ask the reasoning model to describe each file of the index: purpose, module, domain, concepts,
@@ -36,8 +36,7 @@ remain stored if the command is interrupted. Everything works without enrichment
 
   runplan enrich --limit 20            try it with twenty files
   runplan enrich --promote             describe the rest, and copy all into the index
-  runplan enrich --limit 0 --promote   only copy` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+  runplan enrich --limit 0 --promote   only copy`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			a.Dir = strings.Join(args, "")
@@ -46,23 +45,18 @@ remain stored if the command is interrupted. Everything works without enrichment
 			}
 			return nil
 		},
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return enrichIndex(ctx, a, p, o)
-		}),
-	}
-	f := cmd.Flags()
-	f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
-	f.IntVar(&o.limit, "limit", -1, "describe at most this many files (-1: all)")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+		RunE: a.StoppableInProject(o.enrichIndex),
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
+		f.IntVar(&o.limit, "limit", -1, "describe at most this many files (-1: all)")
+	})
 }
 
-func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOptions) error {
-	if err := a.TrustConfig(p); err != nil {
+func (o *enrichOptions) enrichIndex(ctx context.Context, p *cli.Project, _ []string) error {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	r, err := openRetrieval(ctx, a, p, tokens.Budget{})
+	r, err := openRetrieval(ctx, p, tokens.Budget{})
 	if err != nil {
 		return err
 	}
@@ -76,7 +70,7 @@ func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOption
 		Margin: p.Config.Models.Margin, Log: r.Journal,
 		Prompts: prompts, Redact: r.Clean, Now: time.Now,
 		Each: func(done, total int, path string) {
-			fmt.Fprintf(a.Stderr, "%d of %d  %s\n", done, total, ui.Sanitize(path))
+			fmt.Fprintf(p.Stderr, "%d of %d  %s\n", done, total, ui.Sanitize(path))
 		},
 	}
 	res, err := enrich.Files(ctx, d, o.limit)
@@ -88,7 +82,7 @@ func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOption
 			return err
 		}
 	}
-	return a.Print(res, func() { printEnriched(a, res, o) })
+	return p.Print(res, func() { printEnriched(p.App, res, o) })
 }
 
 // promote copies the enriched knowledge into the index. No other process may be writing to the index.
@@ -101,7 +95,7 @@ func promote(ctx context.Context, p *cli.Project, d enrich.Deps) (int, error) {
 	return n, cli.CuratedTrouble(errors.Join(err, db.Close()))
 }
 
-func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) {
+func printEnriched(a *cli.App, res enrich.Result, o *enrichOptions) {
 	var rows ui.Rows
 	rows.Add("files in the index", res.Files)
 	rows.Add("sent to the model", res.Asked)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ type indexOptions struct {
 // NewIndexCommand returns the command index.
 func NewIndexCommand(a *cli.App) *cobra.Command {
 	var o indexOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 6 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "index [REPO]",
 		Short: "Index the code and the history of a repository",
 		Long: `Index a repository: symbols, docstrings, comments, who imports and who calls
@@ -49,8 +50,7 @@ interrupted command, or one that stops at an unparsable file, does not change th
 
   runplan index --continue-on-error     keep the parsable parts of broken files
   runplan index --show src/app.py       the entry of a file
-  runplan index --show 'parse*'         the entries of symbols` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+  runplan index --show 'parse*'         the entries of symbols`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := cli.Interruptible(cmd.Context())
@@ -70,13 +70,11 @@ interrupted command, or one that stops at an unparsable file, does not change th
 			}
 			return index(ctx, a, repo, o)
 		},
-	}
-	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false,
-		"index the parts of broken files that can be parsed")
-	cmd.Flags().StringVar(&o.show, "show", "", "index nothing; print the index entry of a file or symbol (* and ? match)")
-	a.TrustFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.continueOnError, "continue-on-error", false,
+			"index the parts of broken files that can be parsed")
+		f.StringVar(&o.show, "show", "", "index nothing; print the index entry of a file or symbol (* and ? match)")
+	})
 }
 
 func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) error {
@@ -94,7 +92,7 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 	}
 	defer db.Close()
 	debug.SetGCPercent(100) // indexing is short and uses the CPU all the time
-	progress := NewIndexProgress(a)
+	progress := NewProgress(a)
 	began := time.Now()
 	res, err := knowledge.Index(ctx, knowledge.Options{
 		Repo: repo, Store: db, Program: program, ContinueOnError: o.continueOnError, Now: began, Progress: progress.step,
@@ -113,11 +111,9 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 	}
 	switch {
 	case ctx.Err() != nil && res.Vectors != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
-			"the index is complete, but some vectors are missing; to make them: runplan index")
+		return cli.Interrupted("", "the index is complete, but some vectors are missing; to make them: runplan index")
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
-			"the last index was not changed; run the command again")
+		return cli.Interrupted("", "the last index was not changed; run the command again")
 	case errors.As(err, new(*knowledge.FileError)):
 		return cli.Fail(cli.ExitFailed, err,
 			"nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
@@ -133,7 +129,7 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 // vectors makes the missing vectors of an index, if an embedding model is configured. The index works without them, so
 // trouble is reported and no error.
 func vectors(ctx context.Context, a *cli.App, repo *git.Repo, db *store.Curated,
-	progress *IndexProgress) *knowledge.VectorResult {
+	progress *Progress) *knowledge.VectorResult {
 	a.Dir = repo.Root
 	p, err := a.OpenProject(ctx)
 	if err != nil {
@@ -145,16 +141,17 @@ func vectors(ctx context.Context, a *cli.App, repo *git.Repo, db *store.Curated,
 	}
 	res := &knowledge.VectorResult{Model: m.Embedding}
 	err = func() error {
-		if err := a.TrustConfig(p); err != nil {
+		if err := p.TrustConfig(); err != nil {
 			return err
 		}
-		e, err := llm.NewEmbedder(ctx, a.ModelOptions(p, nil), m)
+		e, err := llm.NewEmbedder(ctx, p.ModelOptions(nil), m)
 		if err != nil {
 			return err
 		}
-		secrets := a.Redactor(p)
-		res.Made, err = knowledge.Vectors(ctx, knowledge.VectorOptions{Root: repo.Root, Store: db, Model: e.ID, Embed: e.Embed,
-			Redact: func(text string) string { return redact.Clean(secrets.String(text)) }, Progress: progress.step})
+		secrets := p.Redactor()
+		res.Made, err = knowledge.Vectors(ctx,
+			knowledge.VectorOptions{Root: repo.Root, Store: db, Model: e.ID, Embed: e.Embed,
+				Redact: func(text string) string { return redact.Clean(secrets.String(text)) }, Progress: progress.step})
 		return err
 	}()
 	if err != nil {
@@ -192,46 +189,49 @@ func logIndex(ctx context.Context, path string, run store.IndexRun) error {
 	return j.AddIndexRun(ctx, run)
 }
 
-// IndexProgress draws one updated line on a terminal, and one line for each stage elsewhere.
-type IndexProgress struct {
-	A     *cli.App
-	Style ui.Style
-	Live  bool
+// Progress draws one updated line on a terminal, and one line for each stage elsewhere.
+type Progress struct {
+	to    io.Writer
+	style ui.Style
+	live  bool
 	stage string
-	Last  time.Time
+	last  time.Time
 }
 
-// NewIndexProgress returns the display of how far indexing is.
-func NewIndexProgress(a *cli.App) *IndexProgress {
+// NewProgress returns a display on standard error.
+func NewProgress(a *cli.App) *Progress {
 	f := a.StderrFile()
 	t, _ := a.Getenv("TERM")
-	return &IndexProgress{A: a, Style: ui.StyleFor(a.Getenv, f), Live: ui.IsTerminal(f) && t != "dumb"}
+	return &Progress{to: a.Stderr, style: ui.StyleFor(a.Getenv, f), live: ui.IsTerminal(f) && t != "dumb"}
 }
 
-func (p *IndexProgress) step(s knowledge.Progress) {
-	words := map[string]string{"read": "reading files", "resolve": "resolving imports", "history": "reading the history",
-		"vectors": "making vectors"}
-	text := words[s.Stage]
+// Show shows how far the work is: as live on a terminal, and elsewhere as plain when a stage begins.
+func (p *Progress) Show(stage, live, plain string) {
 	switch {
-	case p.Live && (s.Stage != p.stage || time.Since(p.Last) > 100*time.Millisecond):
-		if s.Total > 0 {
-			text += fmt.Sprintf("  %d of %d", s.Done, s.Total)
-		}
-		fmt.Fprintf(p.A.Stderr, "\r%s\x1b[K", p.Style.Tone(ui.Busy, text))
-		p.Last = time.Now()
-	case !p.Live && s.Stage != p.stage:
-		if s.Total > 0 {
-			text += fmt.Sprintf(": %d to read", s.Total)
-		}
-		fmt.Fprintln(p.A.Stderr, text)
+	case p.live && (stage != p.stage || time.Since(p.last) > 100*time.Millisecond):
+		fmt.Fprintf(p.to, "\r%s\x1b[K", p.style.Tone(ui.Busy, live))
+		p.last = time.Now()
+	case !p.live && stage != p.stage:
+		fmt.Fprintln(p.to, plain)
 	}
-	p.stage = s.Stage
+	p.stage = stage
+}
+
+func (p *Progress) step(s knowledge.Progress) {
+	live := map[string]string{"read": "reading files", "resolve": "resolving imports", "history": "reading the history",
+		"vectors": "making vectors"}[s.Stage]
+	plain := live
+	if s.Total > 0 {
+		live += fmt.Sprintf("  %d of %d", s.Done, s.Total)
+		plain += fmt.Sprintf(": %d to read", s.Total)
+	}
+	p.Show(s.Stage, live, plain)
 }
 
 // Clear removes the line from the screen.
-func (p *IndexProgress) Clear() {
-	if p.Live {
-		fmt.Fprint(p.A.Stderr, "\r\x1b[K")
+func (p *Progress) Clear() {
+	if p.live {
+		fmt.Fprint(p.to, "\r\x1b[K")
 	}
 }
 

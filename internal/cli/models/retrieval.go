@@ -40,8 +40,8 @@ type Tools struct {
 }
 
 // openRetrieval opens the index, the log and the models of a project. The caller must close it.
-func openRetrieval(ctx context.Context, a *cli.App, p *cli.Project, b tokens.Budget) (*Tools, error) {
-	r, err := openAsking(ctx, a, p, llm.Coding, b.Window, nil)
+func openRetrieval(ctx context.Context, p *cli.Project, b tokens.Budget) (*Tools, error) {
+	r, err := openAsking(ctx, p, llm.Coding, b.Window, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -61,12 +61,12 @@ func (r *Tools) withLog(ctx context.Context) (_ *Tools, err error) {
 const noModel = "none"
 
 // openSearch opens the index and the log of a project, without a model.
-func openSearch(ctx context.Context, a *cli.App, p *cli.Project) (*Tools, error) {
-	r, err := indexOf(ctx, a, p)
+func openSearch(ctx context.Context, p *cli.Project) (*Tools, error) {
+	r, err := indexOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if r.program, err = a.AstGrep(ctx); err != nil {
+	if r.program, err = p.AstGrep(ctx); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -75,14 +75,14 @@ func openSearch(ctx context.Context, a *cli.App, p *cli.Project) (*Tools, error)
 
 // Where returns a function that asks the index for the files and lines of a commit that a text is probably about.
 // Without an index it returns nothing.
-func Where(a *cli.App, p *cli.Project) func(ctx context.Context, commit, text string) ([]string, error) {
+func Where(p *cli.Project) func(ctx context.Context, commit, text string) ([]string, error) {
 	return func(ctx context.Context, commit, text string) ([]string, error) {
-		r, err := indexOf(ctx, a, p)
+		r, err := indexOf(ctx, p)
 		if err != nil {
 			return nil, nil // the index is optional; commands that need it report its errors
 		}
 		defer r.Close()
-		if r.program, err = a.AstGrep(ctx); err != nil {
+		if r.program, err = p.AstGrep(ctx); err != nil {
 			return nil, err
 		}
 		places, err := retrieve.Where(ctx, r.deps(nil, nil, nil), retrieve.Request{
@@ -99,8 +99,8 @@ func Where(a *cli.App, p *cli.Project) func(ctx context.Context, commit, text st
 }
 
 // Matches returns an error if nothing in the index matches a task.
-func Matches(ctx context.Context, a *cli.App, p *cli.Project, task string) error {
-	r, err := indexOf(ctx, a, p)
+func Matches(ctx context.Context, p *cli.Project, task string) error {
+	r, err := indexOf(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -110,13 +110,12 @@ func Matches(ctx context.Context, a *cli.App, p *cli.Project, task string) error
 }
 
 // openAsking does what [openRetrieval] does, without a log. A run has its own log.
-func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, window int,
-	reaper *proc.Reaper) (*Tools, error) {
-	r, err := indexOf(ctx, a, p)
+func openAsking(ctx context.Context, p *cli.Project, role llm.Role, window int, reaper *proc.Reaper) (*Tools, error) {
+	r, err := indexOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	err = openModels(ctx, a, r, role, window, reaper)
+	err = openModels(ctx, p.App, r, role, window, reaper)
 	if err == nil {
 		if r.prompts, err = retrieve.LoadPrompts(p.Prompts()); err != nil {
 			err = cli.Usage(err, "correct the project's prompts, or remove them")
@@ -130,7 +129,7 @@ func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, 
 }
 
 // indexOf opens the index for reading. If it is missing or empty, the error tells the user to build it.
-func indexOf(ctx context.Context, a *cli.App, p *cli.Project) (*Tools, error) {
+func indexOf(ctx context.Context, p *cli.Project) (*Tools, error) {
 	none := cli.Usage(fmt.Errorf("%s is not indexed", p.Repo.Root), "run: runplan index")
 	db, err := store.OpenCuratedReader(ctx, cli.CuratedFile(p.Repo))
 	switch {
@@ -139,7 +138,7 @@ func indexOf(ctx context.Context, a *cli.App, p *cli.Project) (*Tools, error) {
 	case err != nil:
 		return nil, cli.CuratedTrouble(err)
 	}
-	r := &Tools{Project: p, Redact: a.Redactor(p), environ: a.Environ, curated: db, base: knowledge.NewBase(db)}
+	r := &Tools{Project: p, Redact: p.Redactor(), environ: p.Environ, curated: db, base: knowledge.NewBase(db)}
 	if r.repo, err = r.base.Repo(ctx, p.Repo.Root); err == nil && r.repo == 0 {
 		err = none
 	}
@@ -151,8 +150,8 @@ func indexOf(ctx context.Context, a *cli.App, p *cli.Project) (*Tools, error) {
 }
 
 // Indexed reports whether the repository has an index that retrieval can use.
-func Indexed(ctx context.Context, a *cli.App, p *cli.Project) bool {
-	r, err := indexOf(ctx, a, p)
+func Indexed(ctx context.Context, p *cli.Project) bool {
+	r, err := indexOf(ctx, p)
 	if err != nil {
 		return false
 	}
@@ -206,7 +205,7 @@ func openModels(ctx context.Context, a *cli.App, r *Tools, role llm.Role, window
 	if r.Router, err = llm.NewRouter(p.Config.Models, o); err != nil {
 		return cli.ModelTrouble(ctx, err)
 	}
-	options := a.ModelOptions(p, reaper)
+	options := p.ModelOptions(reaper)
 	r.LLM = llm.New(options)
 	if p.Config.Models.Embedding != "" {
 		r.embed = func(ctx context.Context, text string) (string, []float32, error) {

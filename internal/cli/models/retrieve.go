@@ -35,7 +35,7 @@ type retrieveOptions struct {
 // NewRetrieveCommand returns the command retrieve.
 func NewRetrieveCommand(a *cli.App) *cobra.Command {
 	var o retrieveOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "retrieve TASK",
 		Short: "Show the context that a model would get for a task",
 		Long: `Select the parts of a repository that a model needs for a task: which files, which of their symbols, and
@@ -53,33 +53,27 @@ or a file, or [budget] of the configuration; there is no default.
 
   runplan retrieve 'Cart.total is one cent off' --stages scope,precision --context-window 32768 --reserved-tokens 4096
   runplan retrieve 'Cart.total is one cent off' --no-model --context-window 16000 --reserved-tokens 0 --text
-  runplan retrieve --plan plan.md 'Batch 2: round once'     files of the plan come first` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan retrieve --plan plan.md 'Batch 2: round once'     files of the plan come first`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
 				return cli.Usage(fmt.Errorf("%s needs a task, in quotes", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
 			}
 			return nil
 		},
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return retrieveFor(ctx, a, p, args[0], o)
-		}),
-	}
+		RunE: a.StoppableInProject(o.retrieveFor),
+	})
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "plan whose files come first")
 	AddStages(cmd, &o.stages)
-	a.TrustFlag(f)
 	f.BoolVar(&o.alone, "no-model", false, "ask no model: show the ranking of the index")
 	f.BoolVar(&o.text, "text", false, "print the context as the model would get it")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.MarkFlagsMutuallyExclusive("text", "json")
 	cmd.MarkFlagsMutuallyExclusive("no-model", "stages")
 	o.budget.Add(cmd)
 	return cmd
 }
 
-func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o retrieveOptions) error {
+func (o *retrieveOptions) retrieveFor(ctx context.Context, p *cli.Project, args []string) error {
 	var err error
 	stages := retrieve.StageNames() // without a model, no stage runs
 	if !o.alone {
@@ -98,14 +92,14 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
 	var r *Tools
 	if o.alone {
-		r, err = openSearch(ctx, a, p)
+		r, err = openSearch(ctx, p)
 	} else {
-		r, err = openRetrieval(ctx, a, p, budget)
+		r, err = openRetrieval(ctx, p, budget)
 	}
 	if err != nil {
 		return err
@@ -131,15 +125,15 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 		return err
 	}
 	deps := r.deps(r.LLM, r.Journal, session)
-	deps.Info = func(text string) { fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(text)) }
+	deps.Info = func(text string) { fmt.Fprintf(p.Stderr, "note: %s\n", ui.Sanitize(text)) }
 	pkg, err := retrieve.Retrieve(ctx, deps,
-		retrieve.Request{Task: id, Text: task, Dir: p.Repo.Root, Stages: stages, Budget: budget, Files: files})
+		retrieve.Request{Task: id, Text: args[0], Dir: p.Repo.Root, Stages: stages, Budget: budget, Files: files})
 	err = errors.Join(err, r.PutAway(ctx, session, id),
 		r.Journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
 	if err != nil {
-		return Unmatched(a, id, cli.ModelTrouble(ctx, err))
+		return Unmatched(p.App, id, cli.ModelTrouble(ctx, err))
 	}
-	return printPackage(a, pkg, o)
+	return printPackage(p.App, pkg, o)
 }
 
 // Unmatched returns err. With --json it first prints an object if err says that nothing matches the task.
@@ -156,7 +150,7 @@ func Unmatched(a *cli.App, task string, err error) error {
 }
 
 // printPackage prints a package as text for people, as a prompt, or as JSON.
-func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
+func printPackage(a *cli.App, pkg retrieve.Package, o *retrieveOptions) error {
 	switch {
 	case a.JSON:
 		return cli.AsJSON(a.Stdout, struct {

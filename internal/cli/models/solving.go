@@ -127,8 +127,8 @@ func AddStages(cmd *cobra.Command, to *string) {
 
 // OpenSolving opens the index and the models of a project, and checks that each required model has a name. The caller
 // opens the log.
-func OpenSolving(ctx context.Context, a *cli.App, p *cli.Project, s Solving, reaper *proc.Reaper) (*Tools, error) {
-	r, err := openAsking(ctx, a, p, s.role, s.Budget.Window, reaper)
+func OpenSolving(ctx context.Context, p *cli.Project, s Solving, reaper *proc.Reaper) (*Tools, error) {
+	r, err := openAsking(ctx, p, s.role, s.Budget.Window, reaper)
 	if err != nil {
 		return nil, err
 	}

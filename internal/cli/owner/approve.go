@@ -17,7 +17,7 @@ import (
 func NewApproveCommand(a *cli.App) *cobra.Command {
 	var deny bool
 	var by trust.Signed
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON array of what waits"}, &cobra.Command{
 		Use:   "approve [ID]",
 		Short: "Approve a waiting item, or list all waiting items",
 		Long: `List the items of all runs and all feedback of the repository that wait for a person; or approve the
@@ -31,7 +31,7 @@ the next attempt.
 A run waits before it lands if the final review is below the owner's threshold; then the owner signs. The owner
 also signs the plan of a large feedback job: approve feedback/ID is self-fix approve ID.
 
-An active run continues by itself. To continue one that has stopped (exit status 3): runplan resume.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+An active run continues by itself. To continue one that has stopped (exit status 3): runplan resume.`,
 		Example: `  runplan approve
   runplan approve 1f0c2a7b/2
   runplan approve 1f0c2a7b/2 --deny --reason "the old endpoint has to stay"`,
@@ -42,7 +42,7 @@ An active run continues by itself. To continue one that has stopped (exit status
 					return cli.Usage(errors.New("--deny needs the id of a waiting item"), "runplan approve lists them; give the "+
 						"id of one")
 				}
-				return control.ListWaiting(ctx, a, p)
+				return control.ListWaiting(ctx, p)
 			}
 			if err := a.NotAnAgent("an approval"); err != nil {
 				return err
@@ -54,13 +54,11 @@ An active run continues by itself. To continue one that has stopped (exit status
 			if id, ok := strings.CutPrefix(args[0], "feedback/"); ok {
 				return selffix.Sign(ctx, a, id, deny, by)
 			}
-			return control.Answer(ctx, a, p, args[0], deny, by)
+			return control.Answer(ctx, p, args[0], deny, by)
 		}),
-	}
-	f := cmd.Flags()
-	f.BoolVar(&deny, "deny", false, "deny; needs --reason")
-	f.StringVar(&by.Reason, "reason", "", "why")
-	f.StringVar(&by.Name, "signature", "", "the owner's name, if the owner must sign")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON array of what waits")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&deny, "deny", false, "deny; needs --reason")
+		f.StringVar(&by.Reason, "reason", "", "why")
+		f.StringVar(&by.Name, "signature", "", "the owner's name, if the owner must sign")
+	})
 }

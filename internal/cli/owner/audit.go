@@ -18,12 +18,12 @@ import (
 // NewAuditCommand returns the command audit.
 func NewAuditCommand(a *cli.App) *cobra.Command {
 	var verify bool
-	cmd := a.WithJSON("a JSON array", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "audit",
 		Short: "Show decisions about trust, by whom and why",
 		Long: `Show the audit, oldest entry first: each change of the tier, and each signature of the owner. Entries are
 only added, and each contains the digest of the previous one, so a changed or removed entry is detected
-whenever the audit is read. --verify only makes this check, and compares owner.toml with the audit.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+whenever the audit is read. --verify only makes this check, and compares owner.toml with the audit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.AtMostOne(cmd, "json", "verify"); err != nil {
@@ -55,9 +55,9 @@ whenever the audit is read. --verify only makes this check, and compares owner.t
 			}
 			return errors.Join(cli.TrustTrouble(err), showAudit(a, entries))
 		},
+	}, func(f *cli.Flags) {
+		f.BoolVar(&verify, "verify", false, "only verify that no entry was changed or removed")
 	})
-	cmd.Flags().BoolVar(&verify, "verify", false, "only verify that no entry was changed or removed")
-	return cmd
 }
 
 // cellWidth is the highest width of a column with foreign text.

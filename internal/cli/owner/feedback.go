@@ -21,13 +21,13 @@ import (
 // NewFeedbackCommand returns the command feedback.
 func NewFeedbackCommand(a *cli.App) *cobra.Command {
 	var id, severity, url string
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "feedback TEXT",
 		Short: "Report a problem, to have it fixed",
 		Long: `Report a problem of this project. It becomes pending feedback of this repository; no model is
 called, and nothing is changed. runplan self-fix process continues with it. - reads the text from standard input.
 
-  runplan feedback "Total leaves out the last price" --severity high --on https://github.com/ada/shop/issues/7` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+  runplan feedback "Total leaves out the last price" --severity high --on https://github.com/ada/shop/issues/7`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			text, err := readText(a, args)
@@ -37,23 +37,21 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 			if id == "" {
 				id = "fb-" + uuid.NewString()[:8]
 			}
-			w := feedback.Words{ID: id, Body: a.Redactor(p).String(text), Severity: feedback.Severity(severity), URL: url,
+			w := feedback.Words{ID: id, Body: p.Redactor().String(text), Severity: feedback.Severity(severity), URL: url,
 				Source: "cli"}
 			if _, ok := a.Getenv("RUNPLAN_BATCH"); ok {
 				w.Source = "agent"
 			}
-			return enqueue(ctx, a, p, w)
+			return enqueue(ctx, p, w)
 		}),
-	}
-	f := cmd.Flags()
-	f.StringVar(&severity, "severity", "medium", "severity: "+strings.Join(feedback.Severities(), ", "))
-	f.StringVar(&url, "on", "", "URL of the pull request or issue that it concerns; the fix is announced there")
-	f.StringVar(&id, "id", "", "id of lower-case letters, digits and dashes (default: generated)")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.StringVar(&severity, "severity", "medium", "severity: "+strings.Join(feedback.Severities(), ", "))
+		f.StringVar(&url, "on", "", "URL of the pull request or issue that it concerns; the fix is announced there")
+		f.StringVar(&id, "id", "", "id of lower-case letters, digits and dashes (default: generated)")
+	})
 }
 
-func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words) error {
+func enqueue(ctx context.Context, p *cli.Project, w feedback.Words) error {
 	w.At = time.Now()
 	if err := p.Layout.Make(); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
@@ -67,7 +65,7 @@ func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words) 
 	if err != nil {
 		return control.FeedbackTrouble(err, cli.ExitUsage)
 	}
-	if a.JSON {
+	if p.JSON {
 		row, err := s.Get(ctx, w.ID)
 		if err != nil {
 			return err
@@ -76,12 +74,12 @@ func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words) 
 		if err != nil {
 			return control.FeedbackTrouble(err, cli.ExitCannotRun)
 		}
-		return cli.AsJSON(a.Stdout, control.ShownFeedback(i))
+		return cli.AsJSON(p.Stdout, control.ShownFeedback(i))
 	}
 	if !added {
-		fmt.Fprintf(a.Stdout, "feedback %s already exists\n", w.ID)
+		fmt.Fprintf(p.Stdout, "feedback %s already exists\n", w.ID)
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "feedback %s is pending. To continue: runplan self-fix process\n", w.ID)
+	fmt.Fprintf(p.Stdout, "feedback %s is pending. To continue: runplan self-fix process\n", w.ID)
 	return nil
 }

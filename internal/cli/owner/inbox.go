@@ -29,11 +29,11 @@ import (
 // NewInboxCommand returns the command inbox.
 func NewInboxCommand(a *cli.App) *cobra.Command {
 	var all bool
-	cmd := a.WithJSON("a JSON array", &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "inbox",
 		Short: "List open messages to runplan",
 		Long: `List the open messages in the inbox of this user: critical ones first, then questions, then notes. Items
-are never removed; runplan inbox done ID marks one as done, and --all lists those too.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+are never removed; runplan inbox done ID marks one as done, and --all lists those too.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			items, err := control.InboxItems(cmd.Context(), a, all)
@@ -92,12 +92,11 @@ func withInbox(ctx context.Context, a *cli.App, do func(*store.Inbox) error) err
 }
 
 func newInboxShowCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "show ID",
 		Short: "Print one item of the inbox",
-		Long: "Print one item of the inbox: its text, its intent, and the result." +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args: cli.ExactlyOne("the number of an item"),
+		Long:  "Print one item of the inbox: its text, its intent, and the result.",
+		Args:  cli.ExactlyOne("the number of an item"),
 		RunE: onItem(a, func(ctx context.Context, box *store.Inbox, id int64) error {
 			i, err := box.Item(ctx, id)
 			if err != nil {
@@ -114,7 +113,7 @@ func newInboxShowCommand(a *cli.App) *cobra.Command {
 			}
 			return nil
 		}),
-	}
+	})
 }
 
 // unlessEmpty returns the text with a prefix, or "" for "".
@@ -127,12 +126,11 @@ func unlessEmpty(prefix, text string) string {
 
 func newInboxDoneCommand(a *cli.App) *cobra.Command {
 	var outcome string
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "done ID",
 		Short: "Mark an item of the inbox as done",
-		Long: "Mark an item of the inbox as done. It stays stored, and runplan inbox --all lists it." +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args: cli.ExactlyOne("the number of an item"),
+		Long:  "Mark an item of the inbox as done. It stays stored, and runplan inbox --all lists it.",
+		Args:  cli.ExactlyOne("the number of an item"),
 		RunE: onItem(a, func(ctx context.Context, box *store.Inbox, id int64) error {
 			changed, err := box.Finish(ctx, id, time.Now(), redact.New(a.Environ).String(outcome))
 			if err != nil {
@@ -145,45 +143,39 @@ func newInboxDoneCommand(a *cli.App) *cobra.Command {
 			_, err = fmt.Fprintf(a.Stdout, "item %d %s done\n", id, how)
 			return err
 		}),
-	}
-	cmd.Flags().StringVar(&outcome, "outcome", "", "the result")
-	return cmd
+	}, func(f *cli.Flags) { f.StringVar(&outcome, "outcome", "", "the result") })
 }
 
 func newInboxProcessCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true}, &cobra.Command{
 		Use:   "process",
 		Short: "Have a model classify new items and reply to them",
 		Long: `Have a model classify the intent of each new item: one of a fixed list of intents, or free_form if it is
 less than 70 % sure or gives no listed intent. Each intent has a reply. A reply proposes a command and runs nothing:
 text in the inbox never changes the tier. Items stay open until a person marks them as done.
 
-It needs [models] in the configuration, and the identity documents, which begin each question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+It needs [models] in the configuration, and the identity documents, which begin each question: runplan trust identity.`,
 		Args: cobra.NoArgs,
-		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return processInbox(ctx, a, p)
-		}),
-	}
-	a.TrustFlag(cmd.Flags())
-	return cmd
+		RunE: a.StoppableInProject(processInbox),
+	})
 }
 
-func processInbox(ctx context.Context, a *cli.App, p *cli.Project) error {
-	c, err := classifier(ctx, a, p)
+func processInbox(ctx context.Context, p *cli.Project, _ []string) error {
+	c, err := classifier(ctx, p)
 	if err != nil {
 		return err
 	}
-	contract, err := a.Contract(ctx)
+	contract, err := p.Contract(ctx)
 	if err != nil {
 		return err
 	}
-	items, err := control.InboxItems(ctx, a, false)
+	items, err := control.InboxItems(ctx, p.App, false)
 	if err != nil {
 		return err
 	}
 	items = slices.DeleteFunc(items, func(i store.InboxItem) bool { return i.Intent != "" })
 	if len(items) == 0 {
-		fmt.Fprintln(a.Stdout, "nothing new")
+		fmt.Fprintln(p.Stdout, "nothing new")
 		return nil
 	}
 	if err := p.Layout.Make(); err != nil {
@@ -194,7 +186,7 @@ func processInbox(ctx context.Context, a *cli.App, p *cli.Project) error {
 		return err
 	}
 	defer journal.Close()
-	secrets := a.Redactor(p)
+	secrets := p.Redactor()
 	var call store.Call // the last one; no model may be asked about an item
 	keep := func(_ context.Context, c store.Call) error { call = c; return nil }
 	c.LLM = cli.LogCalls(c.LLM, cli.NewTaskID(), cli.IntentCall, secrets, keep, nil)
@@ -211,33 +203,33 @@ func processInbox(ctx context.Context, a *cli.App, p *cli.Project) error {
 		}
 		if err != nil {
 			// Items read so far are stored. The rest waits for the next call.
-			return unreadable(ctx, a, p, i.ID, err)
+			return unreadable(ctx, p, i.ID, err)
 		}
 		reply := intent.Reply(class, contract)
-		err = withInbox(ctx, a, func(box *store.Inbox) error {
+		err = withInbox(ctx, p.App, func(box *store.Inbox) error {
 			_, err := box.Read(ctx, i.ID, string(class.Intent), class.Confidence, reply)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Stdout, "%s %d: %s (%d %%): %s\n", i.Kind, i.ID, class.Intent, class.Confidence, reply)
+		fmt.Fprintf(p.Stdout, "%s %d: %s (%d %%): %s\n", i.Kind, i.ID, class.Intent, class.Confidence, reply)
 	}
 	return nil
 }
 
 // unreadable explains why an item could not be classified. It shows the beginning of an invalid answer.
-func unreadable(ctx context.Context, a *cli.App, p *cli.Project, id int64, err error) error {
+func unreadable(ctx context.Context, p *cli.Project, id int64, err error) error {
 	err = fmt.Errorf("item %d: %w", id, err)
 	if answer, ok := errors.AsType[*llm.AnswerError](err); ok {
-		raw := ui.Cut(ui.Sanitize(a.Redactor(p).String(answer.Raw)), 300, "…")
+		raw := ui.Cut(ui.Sanitize(p.Redactor().String(answer.Raw)), 300, "…")
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
 			"the item stays new; a larger model may follow the format; to show the item: runplan inbox show %d", id)
 	}
 	return cli.ModelTrouble(ctx, err)
 }
 
-func classifier(ctx context.Context, a *cli.App, p *cli.Project) (intent.Classifier, error) {
+func classifier(ctx context.Context, p *cli.Project) (intent.Classifier, error) {
 	none := intent.Classifier{}
 	model, err := p.Model(ctx, llm.Review)
 	if err != nil {
@@ -247,10 +239,10 @@ func classifier(ctx context.Context, a *cli.App, p *cli.Project) (intent.Classif
 	if err != nil {
 		return none, err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return none, err
 	}
-	return intent.Classifier{LLM: llm.New(a.ModelOptions(p, nil)), Model: model, Identity: trust.IdentityText(docs)}, nil
+	return intent.Classifier{LLM: llm.New(p.ModelOptions(nil)), Model: model, Identity: trust.IdentityText(docs)}, nil
 }
 
 // pointToApprovals mentions open approvals of runs of this repository, which are not messages.
@@ -263,7 +255,7 @@ func pointToApprovals(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return nil
 	}
-	list, err := control.Waiting(ctx, a, p)
+	list, err := control.Waiting(ctx, p)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -274,11 +266,11 @@ func pointToApprovals(ctx context.Context, a *cli.App) error {
 
 func newInboxEscalateCommand(a *cli.App) *cobra.Command {
 	var severity string
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "escalate ID",
 		Short: "Turn an item of the inbox into feedback",
 		Long: `Copy an item of the inbox into the feedback of this repository, and mark it as done. A critical item
-stays critical; a question becomes medium, a note low; --severity overrides this.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+stays critical; a question becomes medium, a note low; --severity overrides this.`,
 		Args: cli.ExactlyOne("the number of an item"),
 		RunE: onItem(a, func(ctx context.Context, box *store.Inbox, id int64) error {
 			p, err := a.OpenProject(ctx)
@@ -294,13 +286,13 @@ stays critical; a question becomes medium, a note low; --severity overrides this
 				Severity: feedback.Severity(cmp.Or(severity, string(feedback.SeverityOf(i.Kind)))),
 				Source:   fmt.Sprintf("item %d of the inbox", id),
 			}
-			if err := enqueue(ctx, a, p, w); err != nil {
+			if err := enqueue(ctx, p, w); err != nil {
 				return err
 			}
 			_, err = box.Finish(ctx, id, time.Now(), "feedback "+w.ID)
 			return err
 		}),
-	}
-	cmd.Flags().StringVar(&severity, "severity", "", "severity (default: by the kind of the item)")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.StringVar(&severity, "severity", "", "severity (default: by the kind of the item)")
+	})
 }

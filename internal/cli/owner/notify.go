@@ -30,26 +30,25 @@ docs/notifications.md describes the messages, with examples.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	test := &cobra.Command{
+	test := a.Command(cli.With{Exits: "0 1 2 5", Trust: true}, &cobra.Command{
 		Use:   "test",
 		Short: "Send a message to try the hook",
-		Long: "Send a message for the event test to the configured hook, and report the result." +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
-		Args: cobra.NoArgs,
+		Long:  "Send a message for the event test to the configured hook, and report the result.",
+		Args:  cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			if !p.Notifies() {
 				return cli.Usage(errors.New("no notification hook is configured"),
 					"set notify.command or notify.webhook in .runplan/config.toml or in your own file; see docs/notifications.md")
 			}
-			if err := a.TrustConfig(p); err != nil {
+			if err := p.TrustConfig(); err != nil {
 				return err
 			}
-			_, reaper, err := cli.StartOwnReaper()
+			reaper, err := cli.StartReaper(cli.Self())
 			if err != nil {
 				return err
 			}
 			defer reaper.Close()
-			hook := a.Hook(p, reaper, func(string) {})
+			hook := p.Hook(reaper, func(string) {})
 			if err := hook.Send(notify.Message{Event: notify.Test, At: time.Now().UTC(),
 				Repository: filepath.Base(p.Repo.Root)}); err != nil {
 				return cli.Fail(cli.ExitFailed,
@@ -58,8 +57,7 @@ docs/notifications.md describes the messages, with examples.`,
 			fmt.Fprintln(a.Stdout, "told")
 			return nil
 		}),
-	}
-	a.TrustFlag(test.Flags())
+	})
 	cmd.AddCommand(test)
 	return cmd
 }

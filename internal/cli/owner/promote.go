@@ -35,7 +35,7 @@ func changeTier(a *cli.App,
 // NewPromoteCommand returns the command promote.
 func NewPromoteCommand(a *cli.App) *cobra.Command {
 	var p trust.Promotion
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "promote --to-tier N --reason TEXT --signature NAME",
 		Short: "Raise what runplan may do without asking",
 		Long: `Raise the tier. The owner signs for it, with the name that runplan trust shows, and gives a reason; any
@@ -43,7 +43,7 @@ other signature is refused and changes nothing. Decisions are in the audit: runp
 
 Tier 4, editing its own prompts and loop, is opt-in: it comes with --to-tier 4, or with --self-edit at tier 5,
 and not with another tier. At tier 5, --auto-merge sets the minimum confidence of a review with which a change is
-merged without a signature; without it each change needs the owner's signature.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+merged without a signature; without it each change needs the owner's signature.`,
 		Example: `  runplan promote --to-tier 2 --reason "a month of clean runs" --signature ada`,
 		Args:    cobra.NoArgs,
 		RunE: changeTier(a, func(ctx context.Context, k trust.Keeper) (trust.Contract, error) {
@@ -52,12 +52,11 @@ merged without a signature; without it each change needs the owner's signature.`
 			}
 			return k.Promote(ctx, p)
 		}),
-	}
-	f := cmd.Flags()
-	f.IntVar((*int)(&p.To), "to-tier", 0, "new tier")
-	cli.SignFlags(f, &p.Signed)
-	f.BoolVar(&p.SelfEdit, "self-edit", false, "with tier 5: also allow runplan to edit its own prompts and loop")
-	f.IntVar(&p.MergeBar, "auto-merge", 0, "with tier 5: minimum confidence of a review for a merge, in percent, 60 "+
-		"to 100")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.IntVar((*int)(&p.To), "to-tier", 0, "new tier")
+		cli.SignFlags(f, &p.Signed)
+		f.BoolVar(&p.SelfEdit, "self-edit", false, "with tier 5: also allow runplan to edit its own prompts and loop")
+		f.IntVar(&p.MergeBar, "auto-merge", 0, "with tier 5: minimum confidence of a review for a merge, in percent, 60 "+
+			"to 100")
+	})
 }

@@ -24,12 +24,11 @@ func NewSayCommand(kind string) func(*cli.App) *cobra.Command {
 		trust.Critical: "Leave a critical message: it is listed first",
 	}[kind]
 	return func(a *cli.App) *cobra.Command {
-		return &cobra.Command{
+		return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 			Use:   kind + " TEXT",
 			Short: short,
 			Long: short + `. It goes into the inbox of this user and is acknowledged at once; no model
-is called. - reads the text from standard input. runplan inbox lists the messages.` +
-				cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+is called. - reads the text from standard input. runplan inbox lists the messages.`,
 			Args: cobra.MinimumNArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				text, err := readText(a, args)
@@ -38,7 +37,7 @@ is called. - reads the text from standard input. runplan inbox lists the message
 				}
 				return say(cmd.Context(), a, kind, text)
 			},
-		}
+		})
 	}
 }
 

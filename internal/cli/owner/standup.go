@@ -23,23 +23,23 @@ import (
 // NewStandupCommand returns the command standup.
 func NewStandupCommand(a *cli.App) *cobra.Command {
 	since := 24 * time.Hour
-	cmd := a.WithJSON("a JSON object", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "standup",
 		Short: "Report finished, active, stuck and waiting work",
 		Long: `Print a stand-up report of this repository as markdown: what runs did in the period, what is in
 progress, what is stuck and why, the cost, the open inbox messages, and the trust tier. It is made from the journal; no
-model is called. .runplan/prompts/standup.md replaces the built-in template.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+model is called. .runplan/prompts/standup.md replaces the built-in template.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			if since <= 0 {
 				return cli.Usage(errors.New("--since must be in the past"), "such as --since 72h")
 			}
-			prompts, err := p.TrustPrompts()
+			prompts, err := trust.LoadPrompts(p.Prompts())
 			if err != nil {
-				return err
+				return cli.Usage(err, "correct the project's prompts, or remove them")
 			}
 			now := time.Now()
-			s, err := standup(ctx, a, p, now.Add(-since), now)
+			s, err := standup(ctx, p, now.Add(-since), now)
 			if err != nil {
 				return err
 			}
@@ -53,12 +53,10 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.` + 
 			fmt.Fprint(a.Stdout, text)
 			return nil
 		}),
-	})
-	cmd.Flags().DurationVar(&since, "since", since, "length of the period to report")
-	return cmd
+	}, func(f *cli.Flags) { f.DurationVar(&since, "since", since, "length of the period to report") })
 }
 
-func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time) (trust.Standup, error) {
+func standup(ctx context.Context, p *cli.Project, from, to time.Time) (trust.Standup, error) {
 	s := trust.Standup{Repository: filepath.Base(p.Repo.Root), From: from, To: to, Done: []string{}, UnderWay: []string{},
 		Stuck: []string{}, Inbox: []string{}}
 	sums, err := p.Summaries(ctx, runner.Filter{})
@@ -82,7 +80,7 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 	if len(lines) > 0 {
 		s.Spent = ledger.Add(lines).String()
 	}
-	waiting, err := control.Waiting(ctx, a, p)
+	waiting, err := control.Waiting(ctx, p)
 	if err != nil {
 		return s, err
 	}
@@ -93,7 +91,7 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 					w.ID))
 		}
 	}
-	items, err := control.InboxItems(ctx, a, false)
+	items, err := control.InboxItems(ctx, p.App, false)
 	if err != nil {
 		return s, err
 	}
@@ -101,7 +99,7 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 		s.Inbox = append(s.Inbox,
 			fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
 	}
-	k, err := a.Keeper()
+	k, err := p.Keeper()
 	if err != nil {
 		return s, err
 	}

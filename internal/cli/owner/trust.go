@@ -19,13 +19,13 @@ import (
 func NewTrustCommand(a *cli.App) *cobra.Command {
 	var bootstrap bool
 	var owner, channel string
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "trust",
 		Short: "Show the owner and what runplan may do without asking",
 		Long: `Show the contract: the owner, the tier from 0 to 5, what runplan may do by itself at this tier, and
 what is never automatic. Without an owner it asks for one. --bootstrap sets the owner, at tier 0;
 runplan promote and demote change the tier. The contract is stored in $RUNPLAN_HOME: owner.toml for people, and
-audit.sqlite, which is authoritative. See docs/trust.md.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+audit.sqlite, which is authoritative. See docs/trust.md.`,
 		Example: `  runplan trust --bootstrap --owner ada --channel cli
   runplan trust
   runplan trust check merge`,
@@ -49,12 +49,11 @@ audit.sqlite, which is authoritative. See docs/trust.md.` + cli.ExitStatus(cli.E
 			}
 			return showContract(cmd.Context(), a, k)
 		},
-	}
+	})
 	f := cmd.Flags()
 	f.BoolVar(&bootstrap, "bootstrap", false, "set the owner, at tier 0")
 	f.StringVar(&owner, "owner", "", "with --bootstrap: name of the owner, who signs")
 	f.StringVar(&channel, "channel", "", "with --bootstrap: channel on which the owner is reached, such as cli")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.AddCommand(newTrustConfigCommand(a), newTrustCheckCommand(a), NewAuditCommand(a), newIdentityCommand(a))
 	return cmd
 }
@@ -97,14 +96,14 @@ func showContract(ctx context.Context, a *cli.App, k trust.Keeper) error {
 
 func newTrustCheckCommand(a *cli.App) *cobra.Command {
 	confidence := -1
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "check ACTION",
 		Short: "Report whether runplan may take an action by itself",
 		Long: `Report whether the contract lets runplan take an action by itself, in the repository of the current
 folder. If it does not, the command says what would change that. runplan trust lists the actions.
 
 The action merge also needs the owner's threshold, and the confidence of the review (--confidence): without
-both a merge is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+both a merge is refused.`,
 		Args: cli.ExactlyOne("the action"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			action, err := trust.ParseAction(args[0])
@@ -135,19 +134,19 @@ both a merge is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitU
 			}
 			return cli.TrustTrouble(err)
 		},
-	}
+	})
 	cmd.ValidArgs = lists.Map(trust.Table(), func(r trust.Rule) string { return string(r.Action) })
 	cmd.Flags().IntVar(&confidence, "confidence", -1, "confidence of the review, in percent")
 	return cmd
 }
 
 func newIdentityCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("a JSON array", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "identity",
 		Short: "Print the identity documents that begin each prompt",
 		Long: `Print the identity documents in their order: RUNPLAN.md, ARCHITECTURE.md, PROJECT_MAP.md. The first two
 are built in; .runplan/prompts/identity/ may replace them, and must contain the third: how this
-project is built. A missing document is an error.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+project is built. A missing document is an error.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			docs, err := p.Identity()
@@ -164,7 +163,7 @@ project is built. A missing document is an error.` + cli.ExitStatus(cli.ExitOK, 
 
 func newTrustConfigCommand(a *cli.App) *cobra.Command {
 	var show bool
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2"}, &cobra.Command{
 		Use:   "config [DIGEST]",
 		Short: "Show what this repository's configuration can run or turn off, and trust it",
 		Long: `Show what .runplan/config.toml can run, send to other machines or turn off, with the digest that pins it. On a terminal it
@@ -172,7 +171,7 @@ asks whether to trust it. Without a terminal it only shows it; giving the digest
 Any change asks again, including a change of a script in the repository that a command names.
 
 A run without a terminal accepts the digest too: --trust-config DIGEST, or RUNPLAN_TRUST=DIGEST;
-RUNPLAN_TRUST=all trusts any configuration, and says so.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
+RUNPLAN_TRUST=all trusts any configuration, and says so.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			list := p.Executables()
@@ -214,8 +213,8 @@ RUNPLAN_TRUST=all trusts any configuration, and says so.` + cli.ExitStatus(cli.E
 			fmt.Fprintf(a.Stdout, "trusted: %s\n", digest[:12])
 			return nil
 		}),
-	}
-	cmd.Flags().BoolVar(&show, "show", false, "only show")
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "only show it, as a JSON object")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&show, "show", false, "only show")
+		f.BoolVar(&a.JSON, "json", false, "only show it, as a JSON object")
+	})
 }

@@ -27,13 +27,13 @@ import (
 // NewCheckCommand returns the command check.
 func NewCheckCommand(a *cli.App) *cobra.Command {
 	var least int
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "check PLAN.md",
 		Short: "Judge a plan without running it",
 		Long: `Judge a plan: whether it can be run, how good it is by documented dimensions, and what
 would make it better. Nothing is run and nothing is changed.
 
-If runs of the plan proved tasks, it says how many, and which were proven with another wording.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
+If runs of the plan proved tasks, it says how many, and which were proven with another wording.`,
 		Args: cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, src, err := cli.ReadPlan(args[0])
@@ -42,7 +42,7 @@ If runs of the plan proved tasks, it says how many, and which were proven with a
 			}
 			// Compile the conditions too, so that a wrong name is reported before a run costs anything.
 			_, derr := routing.Decide(plan, routing.Options{Env: a.Env()})
-			a.HideTitles(nil, plan)
+			cli.HideTitles(a.Redactor(), plan)
 			r := planparse.Check(plan)
 			if derr == nil {
 				r.Advice = append(r.Advice, routing.Assess(plan)...)
@@ -82,10 +82,7 @@ If runs of the plan proved tasks, it says how many, and which were proven with a
 			}
 			return nil
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	cmd.Flags().IntVar(&least, "min-score", 0, "fail below this quality score (0 to 100)")
-	return cmd
+	}, func(f *cli.Flags) { f.IntVar(&least, "min-score", 0, "fail below this quality score (0 to 100)") })
 }
 
 // missingPrograms advises on programs that checks of the plan start and that are not installed here: those checks would
@@ -221,7 +218,7 @@ func provedOf(ctx context.Context, a *cli.App, path string) *proved {
 	r, err := tracedPlan(ctx, a, path)
 	if err != nil {
 		fmt.Fprintf(a.Stderr, "runplan: cannot read what runs proved of %s: %s\n", path,
-			ui.Sanitize(a.Redactor(nil).String(err.Error())))
+			ui.Sanitize(a.Redactor().String(err.Error())))
 	}
 	if r == nil {
 		return nil
@@ -256,7 +253,7 @@ func tracedPlan(ctx context.Context, a *cli.App, path string) (*trace.Report, er
 	if i < 0 {
 		return nil, nil
 	}
-	return watch.TracedRun(ctx, p, a, j, runs, runs[i].ID, true)
+	return watch.TracedRun(ctx, p, j, runs, runs[i].ID, true)
 }
 
 func printProved(w io.Writer, p *proved) {

@@ -32,7 +32,7 @@ import (
 // NewContextCommand returns the command context.
 func NewContextCommand(a *cli.App) *cobra.Command {
 	var from string
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object with the whole brief"}, &cobra.Command{
 		Use:   "context PLAN.md BATCH",
 		Short: "Show the context that the agent of a batch would get now",
 		Long: `Show the context block of a batch's brief, as a run would write it now, and how its parts were
@@ -45,8 +45,7 @@ progress.txt are those under .runplan. Existing code is found by a search for th
 words of the batch. Without ast-grep only the style of Go code is described.
 
 The block goes to standard output, the table to standard error. [context] in the configuration
-has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, similarity.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, similarity.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return cli.Usage(fmt.Errorf("%s needs the path of a plan and the number of a batch", cmd.CommandPath()),
@@ -58,11 +57,7 @@ has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, si
 			return showContext(cmd.Context(), a, args[0], args[1], from)
 		},
 		ValidArgsFunction: cli.CompletePlan,
-	}
-	f := cmd.Flags()
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object with the whole brief")
-	f.StringVar(&from, "base", "", "commit or branch to start the batch from")
-	return cmd
+	}, func(f *cli.Flags) { f.StringVar(&from, "base", "", "commit or branch to start the batch from") })
 }
 
 func showContext(ctx context.Context, a *cli.App, path, batch, from string) error {
@@ -98,9 +93,9 @@ func showContext(ctx context.Context, a *cli.App, path, batch, from string) erro
 		Run: h.sum.Run, Progress: p.Layout.Progress(),
 		Failures: failures.Open(p.Layout.FailurePatterns(), a.Warn),
 	}
-	s.Where = models.Where(a, p)
+	s.Where = models.Where(p)
 	s.Limits, s.Protected = prepare.ContextLimits(p.Config.Context), p.Config.Gates.Protected
-	if err := lookAtTree(ctx, a, p, base, &s.Input); err != nil {
+	if err := lookAtTree(ctx, p, base, &s.Input); err != nil {
 		return err
 	}
 	in, err := briefing.Gather(ctx, s)
@@ -259,25 +254,21 @@ func baseOf(ctx context.Context, p *cli.Project, h past, given string) (string, 
 
 // lookAtTree finds the gates and the code style at a commit. If the checkout differs from that commit, it reads the
 // commit from a temporary folder, so that uncommitted changes have no effect.
-func lookAtTree(ctx context.Context, a *cli.App, p *cli.Project, base string, in *briefing.Input) error {
+func lookAtTree(ctx context.Context, p *cli.Project, base string, in *briefing.Input) error {
 	dir, done, err := treeAt(ctx, p, base)
 	if err != nil {
 		return err
 	}
 	defer done()
-	self, err := cli.Self()
-	if err != nil {
-		return err
-	}
-	settings, closeGates := judge.SuiteOf(a, p, self, false, rulebook.OpenRuleBooks(ctx, a, p))
+	settings, closeGates := judge.SuiteOf(p, false, rulebook.OpenRuleBooks(ctx, p))
 	defer closeGates()
 	in.Gates = lists.Map(suite.All(dir, settings), gates.Gate.Info)
-	style, note, err := prepare.StyleOf(ctx, a, dir)
+	style, note, err := prepare.StyleOf(ctx, p.App, dir)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if note != "" {
-		fmt.Fprintf(a.Stderr, "skipped: %s\n", ui.Sanitize(note))
+		fmt.Fprintf(p.Stderr, "skipped: %s\n", ui.Sanitize(note))
 	}
 	in.Style = style
 	return nil

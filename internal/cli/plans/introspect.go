@@ -15,11 +15,11 @@ import (
 // NewIntrospectCommand returns the command introspect.
 func NewIntrospectCommand(a *cli.App) *cobra.Command {
 	var mermaid bool
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "introspect",
 		Short: "Print the state machine of a run",
 		Long: "Print the loop: seven stages, twenty states and their transitions, from the table that the " +
-			"machine runs on." + cli.ExitStatus(cli.ExitOK),
+			"machine runs on.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loop := runner.DefaultLoop()
@@ -44,8 +44,5 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 			}
 			return ui.Table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a stateDiagram-v2")
-	return cmd
+	}, func(f *cli.Flags) { f.BoolVar(&mermaid, "mermaid", false, "print a stateDiagram-v2") })
 }

@@ -21,7 +21,7 @@ import (
 // NewOutlineCommand returns the command outline.
 func NewOutlineCommand(a *cli.App) *cobra.Command {
 	var o planOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", Repo: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "outline DOC",
 		Short: "Draft a plan from a document, without a model",
 		Long: `Draft a plan from another document: a design note, a specification, the text of a change
@@ -30,19 +30,15 @@ a test plan become their checks. Each batch names its line in the document. Text
 is listed at the end, with the reason. Nothing is run. Read the draft, correct it, run it.
 
   runplan outline docs/design.md
-  runplan outline docs/design.md --out - | less` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+  runplan outline docs/design.md --out - | less`,
 		Args: cli.ExactlyOne("the path of a document"),
 		RunE: a.InProject(func(_ context.Context, p *cli.Project, args []string) error {
-			return outlineDocument(a, p, args[0], o)
+			return outlineDocument(p, args[0], o)
 		}),
-	}
-	f := cmd.Flags()
-	a.RepoFlag(f)
-	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<document>.md)")
-	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<document>.md)")
+		f.BoolVar(&o.force, "force", false, "overwrite an existing file")
+	})
 }
 
 // outlined is the output of outline --json.
@@ -61,7 +57,7 @@ type outlineBatch struct {
 	Checks []draft.Check `json:"checks"`
 }
 
-func outlineDocument(a *cli.App, p *cli.Project, file string, o planOptions) error {
+func outlineDocument(p *cli.Project, file string, o planOptions) error {
 	plan, text, err := outlineOf(p.Repo.Root, file)
 	switch {
 	case errors.Is(err, errIsPlan):
@@ -84,7 +80,7 @@ func outlineDocument(a *cli.App, p *cli.Project, file string, o planOptions) err
 		}
 	}
 	shown := cli.Rel(path)
-	if a.JSON {
+	if p.JSON {
 		out := outlined{Document: file, Path: shown, Left: append([]draft.Left{}, plan.Left...)}
 		for _, b := range plan.Batches {
 			out.Batches = append(out.Batches, outlineBatch{b, b.Origin, b.Refs, b.Checks})
@@ -92,17 +88,17 @@ func outlineDocument(a *cli.App, p *cli.Project, file string, o planOptions) err
 		if path == "" {
 			out.Markdown = text
 		}
-		return cli.AsJSON(a.Hiding(), out)
+		return cli.AsJSON(p.Hiding(), out)
 	}
 	if path == "" {
-		fmt.Fprint(a.Stdout, text)
+		fmt.Fprint(p.Stdout, text)
 	} else {
-		fmt.Fprintln(a.Stdout, shown)
+		fmt.Fprintln(p.Stdout, shown)
 	}
-	fmt.Fprintf(a.Stderr, "%s; %s of %s in no batch, listed at the end\n", phrase.Count(len(plan.Batches), "batch"),
+	fmt.Fprintf(p.Stderr, "%s; %s of %s in no batch, listed at the end\n", phrase.Count(len(plan.Batches), "batch"),
 		phrase.Count(len(plan.Left), "part"), file)
 	if path != "" {
-		fmt.Fprintf(a.Stderr, "read and correct it, then: runplan check %s\n", shown)
+		fmt.Fprintf(p.Stderr, "read and correct it, then: runplan check %s\n", shown)
 	}
 	return nil
 }

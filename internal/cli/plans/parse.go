@@ -19,17 +19,17 @@ import (
 // NewParseCommand returns the command parse.
 func NewParseCommand(a *cli.App) *cobra.Command {
 	var coverage bool
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "parse PLAN.md",
 		Short: "Show how runplan reads a plan",
-		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it tolerates. Nothing is run." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it tolerates. Nothing is run.",
 		Args:  cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, src, err := cli.ReadPlan(args[0])
 			if err != nil {
 				return err
 			}
-			a.HideTitles(nil, plan)
+			cli.HideTitles(a.Redactor(), plan)
 			if out := a.Hiding(); coverage && a.JSON {
 				err = cli.AsJSON(out, plan.Cover(src))
 			} else if coverage {
@@ -48,10 +48,9 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 			}
 			return nil
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	cmd.Flags().BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why no brief does")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why no brief does")
+	})
 }
 
 func printCoverage(w io.Writer, path string, c planparse.Coverage) error {

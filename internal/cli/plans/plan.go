@@ -34,7 +34,7 @@ type planOptions struct {
 // NewPlanCommand returns the command plan.
 func NewPlanCommand(a *cli.App) *cobra.Command {
 	var o planOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", Repo: true, Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "plan TASK",
 		Short: "Have a local model write a plan for a task",
 		Long: `Have the reasoning model of [models] make a plan for a task: context is retrieved from the index,
@@ -42,8 +42,7 @@ the model names the batches, their files and the reasons, and runplan writes
 them as a plan that parses the same. Nothing is run. Read the plan, correct it, run it.
 
   runplan plan "Parse returns an error for empty input"
-  runplan plan "…" --out parser.md && runplan parser.md --agent solver` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+  runplan plan "…" --out parser.md && runplan parser.md --agent solver`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.from != "" && len(args) == 0 {
 				return nil
@@ -59,20 +58,17 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 				}
 				task = text
 			}
-			return planTask(ctx, a, p, task, o)
+			return planTask(ctx, p, task, o)
 		}),
-	}
+	})
 	models.AddStages(cmd, &o.stages)
 	o.budget.Add(cmd)
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.StringVar(&o.from, "from", "",
 		"document to make a plan from, such as a design note; TASK is then optional (runplan outline does it without a "+
 			"model)")
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	a.TrustFlag(f)
 	return cmd
 }
 
@@ -89,7 +85,7 @@ type madePlan struct {
 	LatencyMS int64      `json:"latency_ms"`
 }
 
-func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o planOptions) error {
+func planTask(ctx context.Context, p *cli.Project, task string, o planOptions) error {
 	if task == "" {
 		return cli.Usage(errors.New("the task is empty"), `say what to do: runplan plan "…"`)
 	}
@@ -108,10 +104,10 @@ func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o pl
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	tools, err := models.OpenSolving(ctx, a, p, s, nil)
+	tools, err := models.OpenSolving(ctx, p, s, nil)
 	if err != nil {
 		return err
 	}
@@ -123,16 +119,16 @@ func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o pl
 		return err
 	}
 	id := cli.NewTaskID()
-	made, err := askForPlan(ctx, a, tools, s, id, task)
+	made, err := askForPlan(ctx, p.App, tools, s, id, task)
 	if err != nil {
-		return models.Unmatched(a, id, planTrouble(ctx, id, err))
+		return models.Unmatched(p.App, id, planTrouble(ctx, id, err))
 	}
 	if path != "" {
 		if err := writePlan(path, made.Markdown, o.force); err != nil {
 			return err
 		}
 	}
-	return showMade(a, path, id, made)
+	return showMade(p.App, path, id, made)
 }
 
 // askForPlan has the plan made and always closes the session.

@@ -36,19 +36,18 @@ type chosenAgent struct {
 }
 
 // startAgent builds an agent for a run, and returns a function that closes it.
-type startAgent func(ctx context.Context, j *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(), error)
+type startAgent func(ctx context.Context, j *store.Journal, r *proc.Reaper) (agents.Agent, func(), error)
 
 // startNow is the startAgent of an agent without files of its own.
-func startNow(build func(self string, r *proc.Reaper) agents.Agent) startAgent {
-	return func(_ context.Context, _ *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(), error) {
-		return build(self, r), func() {}, nil
+func startNow(build func(r *proc.Reaper) agents.Agent) startAgent {
+	return func(_ context.Context, _ *store.Journal, r *proc.Reaper) (agents.Agent, func(), error) {
+		return build(r), func() {}, nil
 	}
 }
 
 // chooseAgent picks the agent of a run. In order of preference: the requested agent, the configured agent, script for
 // a literal plan, the only configured agent, the first installed CLI. It gives the reason if no agent was requested.
-func chooseAgent(a *cli.App, p *cli.Project, path string, due []*planparse.Batch, asked string) (chosenAgent, string,
-	error) {
+func chooseAgent(p *cli.Project, path string, due []*planparse.Batch, asked string) (chosenAgent, string, error) {
 	name, why := asked, ""
 	if name == "" || name == cli.Auto {
 		if name = p.Config.Run.Agent; name != "" {
@@ -57,36 +56,36 @@ func chooseAgent(a *cli.App, p *cli.Project, path string, due []*planparse.Batch
 	}
 	if name == "" || name == cli.Auto {
 		var err error
-		if name, why, err = anyAgent(a, p, due); err != nil {
+		if name, why, err = anyAgent(p, due); err != nil {
 			return chosenAgent{}, "", err
 		}
 	}
-	agent, err := namedAgent(a, p, path, name)
+	agent, err := namedAgent(p, path, name)
 	return agent, why, err
 }
 
-func namedAgent(a *cli.App, p *cli.Project, path, name string) (chosenAgent, error) {
+func namedAgent(p *cli.Project, path, name string) (chosenAgent, error) {
 	if name == script.Name {
-		return chosenAgent{name, startNow(func(self string, r *proc.Reaper) agents.Agent {
+		return chosenAgent{name, startNow(func(r *proc.Reaper) agents.Agent {
 			agent := script.New(path, r)
-			agent.Engine = []string{self, cli.TestscriptCommand}
+			agent.Engine = []string{cli.Self(), cli.TestscriptCommand}
 			return agent
 		})}, nil
 	}
 	if name == solver.Name {
-		return SolverAgent(context.Background(), a, p, path)
+		return SolverAgent(context.Background(), p, path)
 	}
-	c, err := a.CommandAgent(p, name)
+	c, err := p.CommandAgent(name)
 	if err != nil {
 		return chosenAgent{}, err
 	}
-	return chosenAgent{name, startNow(func(_ string, r *proc.Reaper) agents.Agent {
+	return chosenAgent{name, startNow(func(r *proc.Reaper) agents.Agent {
 		c.Reaper = r
 		return command.New(c)
 	})}, nil
 }
 
-func anyAgent(a *cli.App, p *cli.Project, due []*planparse.Batch) (name, why string, err error) {
+func anyAgent(p *cli.Project, due []*planparse.Batch) (name, why string, err error) {
 	prose := ProseLines(due)
 	if len(prose) == 0 {
 		return script.Name, "the plan is literal, so no model is needed", nil
@@ -94,7 +93,7 @@ func anyAgent(a *cli.App, p *cli.Project, due []*planparse.Batch) (name, why str
 	switch len(p.Config.Agents) {
 	case 0:
 		for _, preset := range command.Presets() {
-			if path, err := a.OnPath(preset.Program); err == nil {
+			if path, err := p.OnPath(preset.Program); err == nil {
 				return preset.Name, "no agent is configured; the first installed one is " + path, nil
 			}
 		}
@@ -150,7 +149,7 @@ type successors struct {
 
 // runAgentsOf returns the agents that can work for a run: agent, and those of others that this machine can run. Without
 // names there is no fallback.
-func runAgentsOf(a *cli.App, p *cli.Project, path string, agent chosenAgent, others successors) (RunAgents, error) {
+func runAgentsOf(p *cli.Project, path string, agent chosenAgent, others successors) (RunAgents, error) {
 	c := RunAgents{List: []chosenAgent{agent}}
 	if len(others.names) == 0 || agent.name == script.Name { // the script agent has no limits
 		return c, nil
@@ -159,11 +158,11 @@ func runAgentsOf(a *cli.App, p *cli.Project, path string, agent chosenAgent, oth
 		if slices.ContainsFunc(c.List, func(x chosenAgent) bool { return x.name == name }) {
 			continue
 		}
-		if why := whyNotInstalled(a, p, name); why != "" {
+		if why := whyNotInstalled(p, name); why != "" {
 			c.left = append(c.left, name+" ("+why+")")
 			continue
 		}
-		switch other, err := namedAgent(a, p, path, name); {
+		switch other, err := namedAgent(p, path, name); {
 		case err == nil:
 			c.List = append(c.List, other)
 		case others.recalled && errors.Is(err, cli.ErrNoAgent):
@@ -184,9 +183,9 @@ func runAgentsOf(a *cli.App, p *cli.Project, path string, agent chosenAgent, oth
 
 // whyNotInstalled gives the reason why the program of an agent cannot be started. It returns "" if it can, or if the
 // agent has no program.
-func whyNotInstalled(a *cli.App, p *cli.Project, name string) string {
+func whyNotInstalled(p *cli.Project, name string) string {
 	program := ""
-	switch c, err := a.CommandAgent(p, name); {
+	switch c, err := p.CommandAgent(name); {
 	case err != nil && cannotRun(err):
 		return "it is not installed"
 	case err != nil:
@@ -196,7 +195,7 @@ func whyNotInstalled(a *cli.App, p *cli.Project, name string) string {
 	case c.Preset != nil:
 		program = c.Preset.Program
 	}
-	if program == "" || a.HasProgram(p.Repo.Root, program) == nil {
+	if program == "" || p.HasProgram(p.Repo.Root, program) == nil {
 		return ""
 	}
 	return program + " is not installed"
@@ -265,19 +264,19 @@ func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) (successors, 
 
 // SolverAgent returns the agent that calls a local model directly. It checks its requirements before the run begins
 // (ERR-06).
-func SolverAgent(ctx context.Context, a *cli.App, p *cli.Project, path string) (chosenAgent, error) {
+func SolverAgent(ctx context.Context, p *cli.Project, path string) (chosenAgent, error) {
 	s, err := models.SolvingOf(p, p.Solver, llm.ExecuteCode)
 	if err != nil {
 		return chosenAgent{}, err
 	}
-	tools, err := models.OpenSolving(ctx, a, p, s, nil)
+	tools, err := models.OpenSolving(ctx, p, s, nil)
 	if err != nil {
 		return chosenAgent{}, err
 	}
 	tools.Close() // the run may begin much later
 	return chosenAgent{solver.Name,
-		func(ctx context.Context, j *store.Journal, _ string, r *proc.Reaper) (agents.Agent, func(), error) {
-			tools, err := models.OpenSolving(ctx, a, p, s, r)
+		func(ctx context.Context, j *store.Journal, r *proc.Reaper) (agents.Agent, func(), error) {
+			tools, err := models.OpenSolving(ctx, p, s, r)
 			if err != nil {
 				return nil, nil, err
 			}

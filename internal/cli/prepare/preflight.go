@@ -23,7 +23,7 @@ func (x *Prepared) preflight(ctx context.Context) error {
 		return cli.Named("no-identity",
 			cli.Usage(err, "set it: git config user.name \"Your Name\" && git config user.email you@example.org"))
 	}
-	if err := largeFiles(ctx, a, p, o.JSON); err != nil {
+	if err := largeFiles(ctx, p, o.JSON); err != nil {
 		return err
 	}
 	name, err := p.PlanPath(x.File)
@@ -49,7 +49,7 @@ func (x *Prepared) preflight(ctx context.Context) error {
 			info.BaseBranch)
 	}
 	if info.Land == "pr" {
-		if err := canOpenRequest(ctx, a, p, o.JSON); err != nil {
+		if err := canOpenRequest(ctx, p, o.JSON); err != nil {
 			return err
 		}
 	}
@@ -65,10 +65,10 @@ func (x *Prepared) preflight(ctx context.Context) error {
 			fmt.Errorf("only %d MiB are free under %s; a run needs %d", free, p.Repo.Root, least),
 			"free some space (runplan gc removes leftovers of old runs), or lower run.min_free_mb"))
 	}
-	if err := a.Signing(ctx, p); err != nil {
+	if err := p.Signing(ctx); err != nil {
 		return err
 	}
-	return a.TrustConfig(p)
+	return p.TrustConfig()
 }
 
 // canLand rejects a way of landing that cannot work. After the run, the same error would look like a failure of the
@@ -97,7 +97,7 @@ func canLand(ctx context.Context, p *cli.Project, info runner.Info) error {
 
 // canOpenRequest checks the requirements of landing by pull request: a reachable remote, the right to push, a
 // pre-push hook that accepts, and a signed-in gh. Otherwise a run would fail after its work was paid for.
-func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) error {
+func canOpenRequest(ctx context.Context, p *cli.Project, quiet bool) error {
 	to, err := p.Repo.PushRemote(ctx)
 	if err != nil {
 		return err
@@ -112,9 +112,9 @@ func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool)
 	if err := hookAllows(ctx, p, to); err != nil {
 		return err
 	}
-	if _, err := a.OnPath("gh"); err != nil {
+	if _, err := p.OnPath("gh"); err != nil {
 		if !quiet {
-			fmt.Fprintln(a.Stderr, "gh is not installed, so the branch is pushed and the pull request is left to you")
+			fmt.Fprintln(p.Stderr, "gh is not installed, so the branch is pushed and the pull request is left to you")
 		}
 		return nil
 	}
@@ -151,7 +151,7 @@ func without(paths []string, name string) []string {
 
 // largeFiles checks that git-lfs is installed if the repository uses it. Otherwise git would fail later, when it
 // creates a workspace or commits the agent's work. The agent's work would be lost.
-func largeFiles(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) error {
+func largeFiles(ctx context.Context, p *cli.Project, quiet bool) error {
 	if uses, err := asked(p.Repo.Run(ctx, "grep", "-l", "-E", `^[^#]*[[:space:]]filter=lfs([[:space:]]|$)`, "HEAD", "--",
 		":(top,glob)**/.gitattributes")); err != nil {
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("look for files of git-lfs in .gitattributes: %w", err), "")
@@ -173,7 +173,7 @@ func largeFiles(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) err
 					"add the files of an agent"),
 			"install git-lfs (https://git-lfs.com), then run the plan again"))
 	case filters == "" && !quiet:
-		a.Warn(
+		p.Warn(
 			"the repository keeps files in git-lfs (.gitattributes: filter=lfs), but git-lfs is not installed: " +
 				"agents see pointers instead of files, and new files are committed in full; install git-lfs, then: git lfs install")
 	}

@@ -117,10 +117,13 @@ func (x *Prepared) read(ctx context.Context) (err error) {
 	if x.Project, err = x.App.OpenProject(ctx); err != nil && !errors.Is(err, git.ErrNotRepo) {
 		return err
 	}
-	if err != nil {
+	secrets := x.App.Redactor()
+	if err == nil {
+		secrets = x.Project.Redactor()
+	} else {
 		x.Project, x.noAgent = nil, err
 	}
-	x.App.HideTitles(x.Project, x.Plan)
+	cli.HideTitles(secrets, x.Plan)
 	return nil
 }
 
@@ -172,7 +175,7 @@ func (x *Prepared) describe(ctx context.Context) error {
 		Base: head, BaseBranch: branch, Agent: agent, Land: cmp.Or(o.Land, p.Config.Run.Land),
 		ConfigDigest: config.DigestOf(p.Config.Effective()), Settings: settingsOf(p.Config.Effective()),
 		LoopVersion: runner.LoopVersion, Slug: cli.SlugOf(name), Flags: o.Flags(),
-		Indexed: models.Indexed(ctx, x.App, p), Round: o.Round, Models: modelsOf(p.Config.Config, agent),
+		Indexed: models.Indexed(ctx, p), Round: o.Round, Models: modelsOf(p.Config.Config, agent),
 	}
 	if !slices.Contains([]string{"branch", "ff", "pr"}, x.Info.Land) {
 		return cli.Usage(fmt.Errorf("--land %s: unknown", x.Info.Land), "use branch, ff or pr")
@@ -197,11 +200,11 @@ func (x *Prepared) describe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if x.Agents, err = runAgentsOf(x.App, p, x.File, x.agent, others); err != nil {
+	if x.Agents, err = runAgentsOf(p, x.File, x.agent, others); err != nil {
 		return err
 	}
 	x.Info.Agents = x.Agents.infos(p.Config.Config)
-	x.Info.Keep(cli.StatedRequirements(p, x.App, name, x.Plan, x.Text))
+	x.Info.Keep(cli.StatedRequirements(p, name, x.Plan, x.Text))
 	return nil
 }
 
@@ -262,8 +265,8 @@ func (x *Prepared) sameEngine(context.Context) error {
 
 // Hosted prepares a run of another machine in a clone, as its worker. Info and text come from that machine, and
 // agents and settings from the clone.
-func Hosted(a *cli.App, p *cli.Project, run string, info runner.Info, text []byte) (*Prepared, error) {
-	x := &Prepared{App: a, Project: p, Run: run, Info: info, Text: text, Options: RunOptions{Plain: true}}
+func Hosted(p *cli.Project, run string, info runner.Info, text []byte) (*Prepared, error) {
+	x := &Prepared{App: p.App, Project: p, Run: run, Info: info, Text: text, Options: RunOptions{Plain: true}}
 	x.Options.Take(info.Flags)
 	p.Solver = x.Options.Solver
 	var err error
@@ -271,7 +274,7 @@ func Hosted(a *cli.App, p *cli.Project, run string, info runner.Info, text []byt
 		return nil, err
 	}
 	x.Plan.Rename(info.Keys)
-	a.HideTitles(p, x.Plan)
+	cli.HideTitles(p.Redactor(), x.Plan)
 	if x.others, err = x.Options.Limits.fallbackAgain(info, p.Config.Run); err != nil {
 		return nil, err
 	}

@@ -27,19 +27,19 @@ func (x *Prepared) recall(ctx context.Context, name string) (err error) {
 		return err
 	}
 	p := x.Project
-	sum, err := unfinished(ctx, a, p, name)
+	sum, err := unfinished(ctx, p, name)
 	if err != nil {
 		return err
 	}
 	x.Run = sum.Run
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
 	p.Repo.AllowPrograms()
 	if x.lock, err = local.TakeLock(p.Layout.Lock(sum.Slug), time.Now()); err != nil {
 		return err
 	}
-	if x.Found, err = a.Vouch(ctx, p, sum.Run); err != nil { // before anything in the journal is trusted
+	if x.Found, err = p.Vouch(ctx, sum.Run); err != nil { // before anything in the journal is trusted
 		return err
 	}
 	for _, text := range x.Found {
@@ -48,7 +48,7 @@ func (x *Prepared) recall(ctx context.Context, name string) (err error) {
 	if x.Info, err = p.Recall(ctx, sum.Run); err != nil {
 		return err
 	}
-	if err := sameConfig(a, p, &x.Info, o.AcceptConfig); err != nil {
+	if err := sameConfig(p, &x.Info, o.AcceptConfig); err != nil {
 		return err
 	}
 	if dir, err := p.CheckedOut(ctx, x.Info.Branch); err != nil {
@@ -92,12 +92,12 @@ func (x *Prepared) agentsAgain(context.Context) error {
 }
 
 func (x *Prepared) chooseAgain() (err error) {
-	x.agent, x.Why, err = chooseAgent(x.App, x.Project, x.Info.Plan, dueAgain(x.Plan, x.Info.Batches),
+	x.agent, x.Why, err = chooseAgent(x.Project, x.Info.Plan, dueAgain(x.Plan, x.Info.Batches),
 		cmp.Or(x.Options.Agent, x.Info.Agent))
 	if err != nil {
 		return err
 	}
-	x.Agents, err = runAgentsOf(x.App, x.Project, x.Info.Plan, x.agent, x.others)
+	x.Agents, err = runAgentsOf(x.Project, x.Info.Plan, x.agent, x.others)
 	return err
 }
 
@@ -114,10 +114,10 @@ func dueAgain(plan *planparse.Plan, batches []runner.BatchInfo) []*planparse.Bat
 
 // unfinished finds the run for a name: an id, the beginning of an id, a plan, or "". A run whose last event was not
 // written by runplan counts as unfinished, even if that event says otherwise.
-func unfinished(ctx context.Context, a *cli.App, p *cli.Project, name string) (runner.Summary, error) {
+func unfinished(ctx context.Context, p *cli.Project, name string) (runner.Summary, error) {
 	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
-		if s, ok := a.DamagedRun(ctx, p, name); ok {
+		if s, ok := p.DamagedRun(ctx, name); ok {
 			return s, nil
 		}
 		return runner.Summary{}, err
@@ -136,7 +136,7 @@ func unfinished(ctx context.Context, a *cli.App, p *cli.Project, name string) (r
 		if !cli.Selects(name, s.Run, s.Slug, s.Plan) && s.Plan != path {
 			continue
 		}
-		if !s.Status.Over() || a.ForgedEnd(ctx, p, s.Run) {
+		if !s.Status.Over() || p.ForgedEnd(ctx, s.Run) {
 			return s, nil
 		}
 		if s.Status == runner.RunDiscarded && name != "" {
@@ -163,7 +163,7 @@ var errConfigChanged = errors.New("the configuration changed after the run start
 
 // sameConfig refuses to resume a run with changed settings unless the user accepts them. Otherwise an agent could
 // edit the configuration of the checkout and turn off the gate that stopped it.
-func sameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) error {
+func sameConfig(p *cli.Project, info *runner.Info, accept bool) error {
 	now := p.Config.Effective()
 	changes := config.Changes(storedSettings(info.Settings), now)
 	if len(changes) == 0 || info.ConfigDigest == config.DigestOf(now) {
@@ -189,7 +189,7 @@ func sameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) erro
 		return cli.Named("settings-changed", cli.Usage(fmt.Errorf("%w:\n%s", errConfigChanged, text),
 			"undo the change; or continue with the current settings: runplan resume --accept-config"))
 	}
-	fmt.Fprintf(a.Stderr, "runplan: continues with a changed configuration:\n%s\n", text)
+	fmt.Fprintf(p.Stderr, "runplan: continues with a changed configuration:\n%s\n", text)
 	info.Settings, info.ConfigDigest = settingsOf(now), config.DigestOf(now)
 	return nil
 }
@@ -223,7 +223,7 @@ func (x *Prepared) recallPlan(ctx context.Context, sum runner.Summary) error {
 	if err != nil {
 		return err
 	}
-	a.HideTitles(p, then)
+	cli.HideTitles(p.Redactor(), then)
 	known := func(plan *planparse.Plan, text []byte) error {
 		plan.Rename(info.Keys)
 		x.Plan, x.Text = plan, text
@@ -239,11 +239,11 @@ func (x *Prepared) recallPlan(ctx context.Context, sum runner.Summary) error {
 		fmt.Fprintf(a.Stderr, "runplan: %s was deleted; the run continues with the copy in the journal\n", info.Plan)
 		return known(then, stored)
 	}
-	a.HideTitles(p, plan)
+	cli.HideTitles(p.Redactor(), plan)
 	if plan.Digest == info.PlanDigest {
 		return known(plan, text)
 	}
-	if planparse.SameButTicks(stored, []byte(a.Redactor(p).String(string(text)))) && fresh { // ticks of the run
+	if planparse.SameButTicks(stored, []byte(p.Redactor().String(string(text)))) && fresh { // ticks of the run
 		if then.Digest == info.PlanDigest {
 			return known(then, stored)
 		}

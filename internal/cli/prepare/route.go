@@ -151,15 +151,15 @@ func (x *Prepared) routeOptions(ctx context.Context, r routeFlags, asked string)
 	return o, nil
 }
 
-// likelyAgent chooses the agent before the routing decision, which may depend on it. The choice depends on which batches
-// are skipped, and that does not depend on the agent.
+// likelyAgent chooses the agent before the routing decision, which may depend on it. The choice depends on which
+// batches are skipped, and that does not depend on the agent.
 func (x *Prepared) likelyAgent(r routeFlags, asked string) (chosenAgent, string, error) {
 	d, err := routing.Decide(x.Plan,
 		routing.Options{From: r.From, To: r.To, Env: x.App.Env(), Mode: string(routing.Headless)})
 	if err != nil {
 		return chosenAgent{}, "", nil // the routing decision reports it with more detail
 	}
-	return chooseAgent(x.App, x.Project, x.File, Due(x.Plan, d), asked)
+	return chooseAgent(x.Project, x.File, Due(x.Plan, d), asked)
 }
 
 var PlaceOf = lazyre.New(`^line (\d+): (?s)(.*)$`)
@@ -188,7 +188,7 @@ func (p *placed) Unwrap() error { return p.err }
 func NewRouteCommand(a *cli.App) *cobra.Command {
 	var r routeFlags
 	var o routeOutput
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "route PLAN.md",
 		Short: "Show how a plan would be run, and why",
 		Long: `Show the routing plan: which batch waits for which and why, the parallelism score, the mode
@@ -196,15 +196,14 @@ and the number of workers, the estimated time and cost, the model of each
 batch, and what may start before the gates of another batch have ended. It also shows
 whether other branches would conflict with the current checkout. Nothing is run.
 
-The same is shown before each run. The settings are under [routing]: runplan config --keys.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+The same is shown before each run. The settings are under [routing]: runplan config --keys.`,
 		Args: cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error { return route(cmd.Context(), a, args[0], r, o) },
-	}
+	})
 	r.Add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.agent, "agent", "", "agent whose models and history are used: script, solver, or a name under [agents]")
 	f.BoolVar(&o.why, "why", false, "also explain why batches wait for each other, and why others do not")
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	f.BoolVar(&o.dot, "dot", false, "print the graph for Graphviz")
 	f.BoolVar(&o.svg, "svg", false, "print the graph as a picture")
 	cmd.ValidArgsFunction = cli.CompletePlan

@@ -36,7 +36,7 @@ func (x *Prepared) chooseSlug(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		free, err := slugFree(ctx, x.App, p, slug, info.Plan, info.Agent, info.Base, x.Options.Fresh)
+		free, err := slugFree(ctx, p, slug, info.Plan, info.Agent, info.Base, x.Options.Fresh)
 		if err == nil && free {
 			x.lock, info.Slug, info.Branch = lock, slug, journal.RunBranch(slug)
 			return nil
@@ -50,8 +50,7 @@ func (x *Prepared) chooseSlug(ctx context.Context) error {
 
 // slugFree reports whether a new run may use slug. It removes a merged branch of that slug. It keeps an unmerged
 // branch and the work of an unfinished run.
-func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent, head string, fresh bool) (bool,
-	error) {
+func slugFree(ctx context.Context, p *cli.Project, slug, plan, agent, head string, fresh bool) (bool, error) {
 	sums, err := p.Summaries(ctx, runner.Filter{Slug: slug, Latest: true})
 	if err != nil {
 		return false, err
@@ -66,7 +65,7 @@ func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent
 		return false, nil
 	}
 	if len(sums) > 0 && sums[0].Plan == plan && slug == cli.SlugOf(plan) && !fresh && carriedOut(sums[0]) {
-		fmt.Fprintf(a.Stderr, "run %s already completed %s, up to commit %s; this run starts again\n", sums[0].Run[:8], plan,
+		fmt.Fprintf(p.Stderr, "run %s already completed %s, up to commit %s; this run starts again\n", sums[0].Run[:8], plan,
 			cli.Short(sums[0].Commit))
 	}
 	if above, err := p.Repo.Resolve(ctx, "refs/heads/runplan/"+slug); err != nil || above != "" {

@@ -48,14 +48,14 @@ type RuleBooks struct {
 }
 
 // OpenRuleBooks returns the lessons and patterns of a project. Each is read when a gate first uses it.
-func OpenRuleBooks(ctx context.Context, a *cli.App, p *cli.Project) *RuleBooks {
+func OpenRuleBooks(ctx context.Context, p *cli.Project) *RuleBooks {
 	root := p.Repo.Root
 	find := sync.OnceValues(func() (patterns.Program, error) {
-		return patterns.Find(context.WithoutCancel(ctx), a.Environ, p.Config.Gates.AstGrep)
+		return patterns.Find(context.WithoutCancel(ctx), p.Environ, p.Config.Gates.AstGrep)
 	})
 	return &RuleBooks{
 		Lessons: sync.OnceValues(func() (*lessons.Scanner, error) {
-			lib, _, err := lessonsOf(a, root)
+			lib, _, err := lessonsOf(p.App, root)
 			if err != nil {
 				return nil, err
 			}
@@ -65,7 +65,7 @@ func OpenRuleBooks(ctx context.Context, a *cli.App, p *cli.Project) *RuleBooks {
 			}
 			return s, nil
 		}),
-		Patterns: sync.OnceValues(func() ([]patterns.Rule, error) { return patternsOf(a, root) }),
+		Patterns: sync.OnceValues(func() ([]patterns.Rule, error) { return patternsOf(p.App, root) }),
 		Program:  func(context.Context) (patterns.Program, error) { return find() },
 	}
 }

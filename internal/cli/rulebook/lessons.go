@@ -87,12 +87,11 @@ func tell(a *cli.App, notes []string) {
 }
 
 func newLessonsListCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("a JSON array", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "list",
 		Short: "List the lessons with their layer",
-		Long: "List the lessons of all layers. A lesson that replaces another is marked." +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
-		Args: cobra.NoArgs,
+		Long:  "List the lessons of all layers. A lesson that replaces another is marked.",
+		Args:  cobra.NoArgs,
 		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, _ string, _ []string) error {
 			if a.JSON {
 				short := []lessons.Lesson{}
@@ -121,10 +120,10 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 }
 
 func newLessonsShowCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("a JSON object", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one lesson",
-		Long:  "Show the text of a lesson and the path of its file." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Long:  "Show the text of a lesson and the path of its file.",
 		Args:  cli.ExactlyOne("the id of a lesson"),
 		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, _ string, args []string) error {
 			l, ok := lib.Get(args[0])
@@ -156,11 +155,11 @@ func printText(a *cli.App, text string) {
 func newLessonsNewCommand(a *cli.App) *cobra.Command {
 	var regex, severity, category string
 	var languages []string
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "new TITLE",
 		Short: "Create a lesson of the project from a template",
 		Long: `Write a new lesson into .runplan/lessons, with the next free id. With --regex it is syntactic
-and takes effect at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+and takes effect at once; without, it is semantic.`,
 		Args: cli.ExactlyOne("a title, in quotes"),
 		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, own string, args []string) error {
 			id, err := lessons.NextID(lib)
@@ -186,21 +185,21 @@ and takes effect at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK,
 			fmt.Fprintln(a.Stdout, path)
 			return nil
 		}),
-	}
-	cmd.Flags().StringVar(&regex, "regex", "", "regular expression (RE2) that finds the mistake")
-	cmd.Flags().StringVar(&severity, "severity", "",
-		"blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
-	cmd.Flags().StringVar(&category, "category", "", "one of the six categories (default silent-failures)")
-	cmd.Flags().StringSliceVar(&languages, "language", nil, "languages that it applies to (default all)")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.StringVar(&regex, "regex", "", "regular expression (RE2) that finds the mistake")
+		f.StringVar(&severity, "severity", "",
+			"blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
+		f.StringVar(&category, "category", "", "one of the six categories (default silent-failures)")
+		f.StringSliceVar(&languages, "language", nil, "languages that it applies to (default all)")
+	})
 }
 
 func newLessonsSummaryCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2"}, &cobra.Command{
 		Use:   "summary",
 		Short: "Print the lessons on one page",
 		Long: `Print the summary page of the lessons: a table of all lessons, three root causes, six
-design rules, and where to look first for each symptom.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+design rules, and where to look first for each symptom.`,
 		Args: cobra.NoArgs,
 		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, _ string, _ []string) error {
 			text, err := lessons.Summary(lib)
@@ -210,18 +209,17 @@ design rules, and where to look first for each symptom.` + cli.ExitStatus(cli.Ex
 			printText(a, text)
 			return nil
 		}),
-	}
+	})
 }
 
 func newLessonsImportCommand(a *cli.App) *cobra.Command {
 	var o lessons.ImportOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "import DIR",
 		Short: "Import lessons from a folder",
 		Long: `Import the lessons of a folder: markdown with front matter of the same kind. Unusable lessons
 are rejected with their line; small mistakes are corrected and reported. A lesson
-whose id is in use gets the next free one, unless --keep-ids makes it replace the other.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+whose id is in use gets the next free one, unless --keep-ids makes it replace the other.`,
 		Args: cli.ExactlyOne("a folder of lessons"),
 		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, own string, args []string) error {
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
@@ -239,12 +237,11 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 			}
 			return err
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	cmd.Flags().BoolVar(&o.KeepIDs, "keep-ids", false, "keep ids, so that lessons replace those of earlier layers")
-	cmd.Flags().StringToStringVar(&o.Categories, "category", nil,
-		"THEIRS=OURS: read a category under another name; may be repeated")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.KeepIDs, "keep-ids", false, "keep ids, so that lessons replace those of earlier layers")
+		f.StringToStringVar(&o.Categories, "category", nil,
+			"THEIRS=OURS: read a category under another name; may be repeated")
+	})
 }
 
 func rejectedFiles(r lessons.ImportReport) int {

@@ -15,12 +15,12 @@ import (
 )
 
 func newLessonsCheckCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("a JSON object", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "check FILES…",
 		Short: "Find the mistakes of the syntactic lessons in files",
 		Long: `Find the mistakes of the syntactic lessons in files and folders. In a repository a folder
 means its tracked and addable files; third-party code in it is skipped and listed.
-A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+A blocker fails; should-fix and nice-to-have warn.`,
 		Example: "  runplan lessons check .\n  git diff --name-only -z | xargs -0 runplan lessons check",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -69,12 +69,11 @@ func patternsOf(a *cli.App, root string) ([]patterns.Rule, error) {
 }
 
 func newPatternsListCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("a JSON array", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "list",
 		Short: "List the rules with their layer",
-		Long: "List the rules of all layers. A rule that replaces one of a lower layer is marked." +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
-		Args: cobra.NoArgs,
+		Long:  "List the rules of all layers. A rule that replaces one of a lower layer is marked.",
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, rules, err := patternRules(cmd.Context(), a)
 			if err != nil {
@@ -97,12 +96,12 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 
 func newPatternsScanCommand(a *cli.App) *cobra.Command {
 	var only []string
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "scan [PATHS]",
 		Short: "Run the rules on files",
 		Long: `Run the rules on the given files and folders, or on the current folder. In a repository
 a folder means its tracked and addable files; third-party code in it is skipped.
-A finding of severity error fails. Unchecked files are listed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+A finding of severity error fails. Unchecked files are listed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			root, rules, err := patternRules(ctx, a)
@@ -150,10 +149,7 @@ A finding of severity error fails. Unchecked files are listed.` + cli.ExitStatus
 			}
 			return nil
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	cmd.Flags().StringSliceVar(&only, "rule", nil, "run only these rules")
-	return cmd
+	}, func(f *cli.Flags) { f.StringSliceVar(&only, "rule", nil, "run only these rules") })
 }
 
 // chosen returns the rules with the given ids, or all if no id is given.
@@ -200,12 +196,12 @@ func printScan(a *cli.App, res patterns.Result, root string) {
 }
 
 func newPatternsDiscoverCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("a JSON object", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "discover",
 		Short: "Describe the coding style of this folder",
 		Long: `Describe error handling, test style, function length and imports
 of the Go, Python, TypeScript and JavaScript code in this folder, as in the brief of an
-agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.ExitCannotRun),
+agent. Without ast-grep only Go is checked.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.AstGrep(cmd.Context())
@@ -241,13 +237,13 @@ agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.Ex
 
 func newPatternsGenerateCommand(a *cli.App) *cobra.Command {
 	var dir string
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "generate",
 		Short: "Generate rules from lessons",
 		Long: `Make rules from the semantic lessons, and write them to .runplan/patterns. A rule is made only
 if a template expresses the lesson, and if ast-grep then finds the bad example
 of the lesson and not the good one. The log has the result for each lesson, with the reason.
-Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+Only generated files are replaced.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -293,10 +289,9 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 			fmt.Fprintf(a.Stderr, "%d rule file(s) in %s\n", len(files)-len(kept), ui.Sanitize(dir))
 			return nil
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	cmd.Flags().StringVar(&dir, "dir", "", "folder for the rule files (default: .runplan/patterns of the repository)")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.StringVar(&dir, "dir", "", "folder for the rule files (default: .runplan/patterns of the repository)")
+	})
 }
 
 // lessonsFor returns the lessons of all layers for the rule generator.

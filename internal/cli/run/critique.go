@@ -90,7 +90,7 @@ func CriticModel(ctx context.Context, p *cli.Project, o llm.Options) (llm.Model,
 
 // noted wraps c so that each call is logged. An error of the log is only a note.
 func (x *Execution) noted(c llm.Completer, view *view) llm.Completer {
-	return cli.LogCalls(c, x.Run, CritiqueCall, x.App.Redactor(x.Project), x.journal.AddCall, func(model, why string) {
+	return cli.LogCalls(c, x.Run, CritiqueCall, x.Project.Redactor(), x.journal.AddCall, func(model, why string) {
 		view.Note("a call of " + model + " is not in the log: " + why)
 	})
 }
@@ -135,7 +135,7 @@ func CritiqueOutlet(ctx context.Context, p *cli.Project) []cli.Outlet {
 }
 
 // reviews returns the reviewers for the changes of this run. It is empty if no reviews were requested.
-func (x *Execution) reviews(ctx context.Context, self string, reaper *proc.Reaper) (local.Reviews, error) {
+func (x *Execution) reviews(ctx context.Context, reaper *proc.Reaper) (local.Reviews, error) {
 	if x.Info.Review == "" && x.Info.FinalReview == "" {
 		return local.Reviews{}, nil
 	}
@@ -157,10 +157,10 @@ func (x *Execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 	if x.Info.Review != local.ReviewAll && x.Info.FinalReview != local.ReviewAll {
 		return out, nil
 	}
-	late := &judge.LateReaper{Self: self, Reaper: reaper}
+	late := &judge.LateReaper{Reaper: reaper}
 	late.Once.Do(func() {}) // already started
-	look := &judge.Inspection{App: x.App, Project: p, Self: self, Reaper: late, Task: x.Run}
-	look.Subject.Redact = x.App.Redactor(p).String
+	look := &judge.Inspection{Project: p, Reaper: late, Task: x.Run}
+	look.Subject.Redact = p.Redactor().String
 	out.Reviewers = look.Reviewers(ctx)
 	if x.Info.Review != local.ReviewAll || !x.Info.Fidelity {
 		return out, nil

@@ -79,7 +79,7 @@ func beside(a *cli.App, do func(*cobra.Command, []string) error,
 		if err := a.Signed(j); err != nil {
 			return err
 		}
-		runs, err := syncRuns(ctx, a, e, p, j)
+		runs, err := syncRuns(ctx, e, p, j)
 		defer func() {
 			for _, r := range runs {
 				r.leave()
@@ -117,8 +117,7 @@ func (r remoteRun) leave() {
 }
 
 // syncRuns syncs the unfinished runs of an engine.
-func syncRuns(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project, j *store.Journal) ([]remoteRun,
-	error) {
+func syncRuns(ctx context.Context, e *cli.RemoteHost, p *cli.Project, j *store.Journal) ([]remoteRun, error) {
 	sums, err := journal.List(ctx, j, runner.Filter{})
 	if err != nil {
 		return nil, err
@@ -136,14 +135,14 @@ func syncRuns(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project
 		if err != nil {
 			return runs, err
 		}
-		d, err := openRemote(ctx, a, e, p, j, info, text)
+		d, err := openRemote(ctx, e, p, j, info, text)
 		if err != nil {
 			return runs, err
 		}
 		r := remoteRun{id: s.Run, RemoteEngine: d}
 		if r.lock, err = local.TakeLock(p.Layout.Lock(s.Slug), time.Now()); err == nil { // else it is followed
 			if err := d.Sync(ctx, s.Run, info); err != nil {
-				fmt.Fprintf(a.Stderr, "runplan: run %s could not be synchronized: %v\n", s.Run[:8], err)
+				fmt.Fprintf(p.Stderr, "runplan: run %s could not be synchronized: %v\n", s.Run[:8], err)
 			}
 			if live, err := d.Live(ctx, s.Run); err != nil || !live {
 				r.lock.Release()
@@ -185,25 +184,25 @@ func underWay(ctx context.Context, a *cli.App, r remoteRun, _ *store.Journal) er
 }
 
 // openRemote opens an engine for an existing run, without the parts that only a worker needs.
-func openRemote(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project, j *store.Journal, info runner.Info,
+func openRemote(ctx context.Context, e *cli.RemoteHost, p *cli.Project, j *store.Journal, info runner.Info,
 	text []byte) (cli.RemoteEngine, error) {
 	plan, err := planparse.Parse(info.Plan, text)
 	if err != nil {
 		return nil, err
 	}
 	plan.Rename(info.Keys)
-	a.HideTitles(p, plan)
-	c := QuietConfig(a, p)
+	cli.HideTitles(p.Redactor(), plan)
+	c := QuietConfig(p)
 	c.Journal, c.Plan, c.PlanText, c.Agent = j, plan, text, remoteAgent(info.Agent)
-	return e.Open(ctx, cli.Session{Getenv: a.Getenv, Config: c})
+	return e.Open(ctx, cli.Session{Getenv: p.Getenv, Config: c})
 }
 
 // QuietConfig returns the configuration of an engine that only reports and executes nothing.
-func QuietConfig(a *cli.App, p *cli.Project) local.Config {
+func QuietConfig(p *cli.Project) local.Config {
 	return local.Config{
-		Repo: p.Repo, Layout: p.Layout, Home: a.CacheDir(), Environ: a.Environ, Secrets: p.Secrets(), Now: time.Now,
+		Repo: p.Repo, Layout: p.Layout, Home: p.CacheDir(), Environ: p.Environ, Secrets: p.Secrets(), Now: time.Now,
 		Observe: func(runner.Event) {}, Line: func(string, string) {},
-		Note: func(text string) { fmt.Fprintf(a.Stderr, "runplan: %s\n", text) },
+		Note: func(text string) { fmt.Fprintf(p.Stderr, "runplan: %s\n", text) },
 	}
 }
 
@@ -248,14 +247,14 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 	if err != nil {
 		return c, nil, err
 	}
-	if err := b.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return c, nil, err
 	}
 	p.Repo.AllowPrograms()
 	if err := p.Layout.Make(); err != nil {
 		return c, nil, err
 	}
-	ready, err := prepare.Hosted(&b, p, h.Run, h.Info, h.Text)
+	ready, err := prepare.Hosted(p, h.Run, h.Info, h.Text)
 	if err != nil {
 		return c, nil, err
 	}
@@ -266,14 +265,14 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 		return c, nil, err
 	}
 	opened.Add(func() { journal.Close() })
-	self, reaper, err := cli.StartOwnReaper()
+	reaper, err := cli.StartReaper(cli.Self())
 	if err != nil {
 		return c, nil, err
 	}
 	reaper.Tag(h.Mark)
 	opened.Add(func() { reaper.Close() })
 	x := &Execution{Prepared: *ready, journal: journal}
-	c, end, err := x.ready(ctx, self, reaper, newView(&b, ready.Options))
+	c, end, err := x.ready(ctx, reaper, newView(&b, ready.Options))
 	if err != nil {
 		return c, nil, err
 	}
@@ -285,13 +284,13 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 
 // ready builds the parts that execute the commands of a run: agents, gates, reviews. It also returns a function that
 // ends them.
-func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper, view *view) (c local.Config,
+func (x *Execution) ready(ctx context.Context, reaper *proc.Reaper, view *view) (c local.Config,
 	done func(), err error) {
 	var opened cli.Closers
 	defer opened.CloseAfter(&err)
 	var list []agents.Agent
 	for _, chosen := range x.Agents.List {
-		agent, closeAgent, err := chosen.Start(ctx, x.journal, self, reaper)
+		agent, closeAgent, err := chosen.Start(ctx, x.journal, reaper)
 		if err != nil {
 			return c, nil, err
 		}
@@ -299,8 +298,7 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		list = append(list, agent)
 	}
 	x.Project.Config.Gates.StrictAST = x.Project.Config.Gates.StrictAST || x.Options.StrictAST
-	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.Options.RequireTests,
-		x.Project.Layout.Temp(x.Run))
+	settings, closeGates, err := judge.GateSuite(ctx, x.Project, x.Options.RequireTests, x.Project.Layout.Temp(x.Run))
 	if err != nil {
 		return c, nil, err
 	}
@@ -309,10 +307,10 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		return c, nil, err
 	}
 	c.Reaper, c.Fallback = reaper, list[1:]
-	if c.Reviews, err = x.reviews(ctx, self, reaper); err != nil {
+	if c.Reviews, err = x.reviews(ctx, reaper); err != nil {
 		return c, nil, err
 	}
-	if c.Critic, err = x.critic(ctx, view, x.App.ModelOptions(x.Project, reaper)); err != nil {
+	if c.Critic, err = x.critic(ctx, view, x.Project.ModelOptions(reaper)); err != nil {
 		return c, nil, err
 	}
 	return c, opened.Close, nil

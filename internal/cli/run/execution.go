@@ -56,15 +56,11 @@ func (x *Execution) start(ctx context.Context) error {
 		return err
 	}
 	x.journal = raw
-	self, err := cli.Self()
-	if err != nil {
-		return err
-	}
 	// Clean up what an earlier process of this run left behind. That is needed if its reaper was killed too.
 	if x.App.Engine == "" || x.App.Engine == cli.Here { // with another engine, a local worker may have the same run
 		proc.Sweep("RUNPLAN_RUN=" + x.Run)
 	}
-	reaper, err := cli.StartReaper(self)
+	reaper, err := cli.StartReaper(cli.Self())
 	if err != nil {
 		return err
 	}
@@ -82,7 +78,7 @@ func (x *Execution) start(ctx context.Context) error {
 		if x.Options.JSON { // standard output carries the event stream, so the view shows no notes
 			note = func(text string) { fmt.Fprintln(x.App.Stderr, text) }
 		}
-		stop, err := watch.ServeBeside(ctx, x.App, x.Project, note)
+		stop, err := watch.ServeBeside(ctx, x.Project, note)
 		if err != nil {
 			return err
 		}
@@ -103,7 +99,7 @@ func (x *Execution) start(ctx context.Context) error {
 		decisions.Recall(ev)
 		told.Recall(ev)
 	}
-	config, done, err := x.ready(ctx, self, reaper, view)
+	config, done, err := x.ready(ctx, reaper, view)
 	if err != nil {
 		return err
 	}
@@ -150,7 +146,7 @@ func (x *Execution) config(settings gates.Settings, raw *store.Journal, agent ag
 		},
 		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
 		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
-		Context: prepare.ContextLimits(c.Context), ContextFile: c.Context.File, Where: models.Where(x.App, x.Project),
+		Context: prepare.ContextLimits(c.Context), ContextFile: c.Context.File, Where: models.Where(x.Project),
 		Style: func(ctx context.Context, dir string) string {
 			text, note, err := prepare.StyleOf(ctx, x.App, dir)
 			if err != nil {

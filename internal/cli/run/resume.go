@@ -17,7 +17,7 @@ import (
 // NewResumeCommand returns the command resume.
 func NewResumeCommand(a *cli.App) *cobra.Command {
 	var o prepare.RunOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 3 4 5 6 130", Trust: true}, &cobra.Command{
 		Use:   "resume [PLAN.md|RUN]",
 		Short: "Continue a run that was stopped, killed, or failed",
 		Long: `Continue a run: the given one, or the newest unfinished one.
@@ -26,16 +26,13 @@ A batch is skipped only if its receipt still verifies: its commit is on the run 
 and has the tree that the gates checked. Failed batches get a new set of attempts.
 
 If the plan has changed, the command refuses and shows a table: the change of each batch, and what
-would happen to it. --accept-changes continues according to the table.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
-				cli.ExitLocked, cli.ExitInterrupted),
+would happen to it. --accept-changes continues according to the table.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return ResumeRun(cmd.Context(), a, strings.Join(args, ""), o)
 		},
-	}
+	})
 	o.Common(cmd)
-	a.TrustFlag(cmd.Flags())
 	o.OfAgent(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.Accept, "accept-changes", false,
@@ -90,7 +87,8 @@ func (x *Execution) lost(ctx context.Context, err error) error {
 	}
 	kept = append(kept, "a copy of the journal in "+cli.Rel(save))
 	journal := cli.Rel(l.Journal())
-	return cli.Fail(cli.ExitCannotRun, err, "%s. To continue: rm -f %s*; cp %s %s; runplan resume %s", strings.Join(kept, ", "),
+	return cli.Fail(cli.ExitCannotRun, err, "%s. To continue: rm -f %s*; cp %s %s; runplan resume %s",
+		strings.Join(kept, ", "),
 		journal, cli.Rel(save), journal, x.Run[:8])
 }
 

@@ -25,7 +25,7 @@ import (
 // NewRunCommand returns the command run.
 func NewRunCommand(a *cli.App) *cobra.Command {
 	var o prepare.RunOptions
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 3 4 5 6 130", Trust: true}, &cobra.Command{
 		Use:   "run PLAN.md",
 		Short: "Run a plan",
 		Long: `Run a plan, batch by batch, each in its own worktree, onto the branch runplan/<name>/main.
@@ -34,15 +34,14 @@ Your checkout, index, stash and branches do not change: the run starts from the 
 that is checked out, and you merge its result, or --land does.
 
 The first Ctrl-C lets running work end; the second stops at once. Either way
-"runplan resume" continues.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+"runplan resume" continues.`,
 		Args: cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return RunPlan(cmd.Context(), a, prepare.Request{Plan: args[0], Options: o})
 		},
-	}
+	})
 	o.Common(cmd)
 	o.OfNew(cmd)
-	a.TrustFlag(cmd.Flags())
 	o.OfAgent(cmd)
 	f := cmd.Flags()
 	f.IntVar(&o.MaxAttempts, "max-attempts", 0,
@@ -90,7 +89,7 @@ func (x *Execution) openNotifier(reaper *proc.Reaper, v *view) *notify.Notifier 
 		v.Note(text)
 	}
 	return notify.New(notify.Options{
-		Hook: x.App.Hook(x.Project, reaper, note), Events: x.Project.Config.Notify.Events, Info: x.Info,
+		Hook: x.Project.Hook(reaper, note), Events: x.Project.Config.Notify.Events, Info: x.Info,
 		Repository: filepath.Base(x.Project.Repo.Root),
 	})
 }

@@ -45,7 +45,7 @@ func (x *Execution) openFeedback(ctx context.Context) error {
 			ID: "run-" + x.Run[:8] + "-" + cli.SlugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium",
 			At:     time.Now(),
 			Source: fmt.Sprintf("run %s, batch %s", x.Run, b.Number),
-			Body: x.App.Redactor(x.Project).String(fmt.Sprintf("Batch %s (%s) of %s failed after %s: %s",
+			Body: x.Project.Redactor().String(fmt.Sprintf("Batch %s (%s) of %s failed after %s: %s",
 				b.Number, b.Title, filepath.ToSlash(x.Info.Plan), phrase.Count(b.Attempts, "attempt"),
 				cmp.Or(b.Reason, "the reason is unknown"))),
 		}

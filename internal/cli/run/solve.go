@@ -28,7 +28,7 @@ func NewSolveCommand(a *cli.App) *cobra.Command {
 	var o prepare.RunOptions
 	var plan string
 	var budget models.BudgetFlags
-	cmd := &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 3 4 5 6 130", Repo: true, Trust: true}, &cobra.Command{
 		Use:   "solve [TASK]",
 		Short: "Have a local model do a task, or the batches of a plan",
 		Long: `Have the coding model of [models] do a task: context is retrieved from the index, the
@@ -40,9 +40,7 @@ attempt works in a worktree, your checkout does not change, and the result is on
 runplan/<name>/main. "runplan resume" continues a stopped run.
 
   runplan solve "Parse returns an error for empty input"
-  runplan solve --plan docs/plans/parser.md` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
-				cli.ExitLocked, cli.ExitInterrupted),
+  runplan solve --plan docs/plans/parser.md`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) (err error) {
 			if err := models.Unsaid(p, llm.Coding, budget, models.NeedStages(p, o.Solver.Stages),
@@ -56,16 +54,14 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 			if o.Solver.Budget, err = budget.Budget(p.Config, llm.Coding); err != nil {
 				return err
 			}
-			return solve(ctx, a, p, strings.TrimSpace(strings.Join(args, "")), plan, o)
+			return solve(ctx, p, strings.TrimSpace(strings.Join(args, "")), plan, o)
 		}),
-	}
+	})
 	o.Common(cmd)
 	o.OfNew(cmd)
-	a.TrustFlag(cmd.Flags())
 	models.AddStages(cmd, &o.Solver.Stages)
 	budget.Add(cmd)
 	f := cmd.Flags()
-	a.RepoFlag(f)
 	f.Var(&o.Solver.Loops, "max-refinement-loops",
 		"how often an attempt may ask for more context (default solve.max_refinement_loops)")
 	f.StringVar(&plan, "plan", "", "plan to execute; the task then describes its purpose, and is optional")
@@ -74,7 +70,7 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 	return cmd
 }
 
-func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o prepare.RunOptions) error {
+func solve(ctx context.Context, p *cli.Project, task, plan string, o prepare.RunOptions) error {
 	if task == "" && plan == "" {
 		return cli.Usage(errors.New("solve needs a task, or a plan"),
 			`say what to do: runplan solve "…", or: runplan solve --plan FILE`)
@@ -85,7 +81,7 @@ func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o
 	}
 	if plan != "" {
 		o.Solver.Task = task
-		return RunPlan(ctx, a, prepare.Request{Plan: plan, Options: o})
+		return RunPlan(ctx, p.App, prepare.Request{Plan: plan, Options: o})
 	}
 	first, _, _ := strings.Cut(task, "\n")
 	parsed, text, err := draft.OfTask(ui.Cut(redact.Clean(first), 80, "…"), task)
@@ -94,20 +90,20 @@ func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o
 	}
 	// Check this before writing anything, so that an unsolvable task leaves no files.
 	p.Solver = o.Solver
-	if _, err := prepare.SolverAgent(ctx, a, p, ""); err != nil {
+	if _, err := prepare.SolverAgent(ctx, p, ""); err != nil {
 		return err
 	}
-	if err := models.Matches(ctx, a, p, task); err != nil {
+	if err := models.Matches(ctx, p, task); err != nil {
 		return err
 	}
-	path, isNew, err := keepTask(p, a.Redactor(p), task, text)
+	path, isNew, err := keepTask(p, p.Redactor(), task, text)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if o.DryRun && isNew {
 		defer os.Remove(path)
 	}
-	return RunPlan(ctx, a, prepare.Request{Plan: path, Parsed: parsed, Text: text, Options: o})
+	return RunPlan(ctx, p.App, prepare.Request{Plan: path, Parsed: parsed, Text: text, Options: o})
 }
 
 // keepTask writes the plan of a task and returns its path. The same task always gets the same file, so that an

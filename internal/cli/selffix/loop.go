@@ -37,10 +37,8 @@ const (
 
 // selfFix holds the feedback loop and its parts for one process.
 type selfFix struct {
-	app     *cli.App
 	project *cli.Project
 	options selfFixOptions
-	self    string
 	store   *store.Feedbacks
 	reaper  *proc.Reaper
 	parts   feedback.Parts
@@ -54,16 +52,13 @@ func (l *selfFix) Close() {
 	l.store.Close()
 }
 
-func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions) (*selfFix, error) {
-	self, err := cli.Self()
-	if err != nil {
-		return nil, err
-	}
+func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, error) {
 	if err := p.Layout.Make(); err != nil {
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	p.Repo.AllowPrograms() // the loop commits, fetches and pushes
-	l := &selfFix{app: a, project: p, options: o, self: self}
+	l := &selfFix{project: p, options: o}
+	var err error
 	if l.prompts, err = feedback.LoadPrompts(p.Prompts()); err != nil {
 		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
@@ -76,18 +71,18 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 	if err != nil {
 		return nil, err
 	}
-	keeper, err := a.Keeper()
+	keeper, err := p.Keeper()
 	if err != nil {
 		return nil, err
 	}
-	if l.reaper, err = cli.StartReaper(self); err != nil {
+	if l.reaper, err = cli.StartReaper(cli.Self()); err != nil {
 		return nil, err
 	}
 	if l.store, err = store.OpenFeedback(ctx, p.Layout.Feedback()); err != nil {
 		l.reaper.Close()
 		return nil, err
 	}
-	hide := a.Redactor(p)
+	hide := p.Redactor()
 	c := p.Config
 	l.owner = feedback.Owner{Keeper: keeper, Prompts: own, Acks: acks, Repo: p.Repo.Root, Plans: p.Layout.SelfFix(),
 		Now: time.Now}
@@ -111,13 +106,13 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 			Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, prs) }},
 		Differ: feedback.Trees{
 			Repo: p.Repo, Tree: l.scratch,
-			Subject: gates.Subject{Env: a.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String,
+			Subject: gates.Subject{Env: p.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String,
 				Reaper: l.reaper},
 		},
-		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.Layout.FailurePatterns(), a.Warn), Now: time.Now},
+		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.Layout.FailurePatterns(), p.Warn), Now: time.Now},
 		Alarm:  l.alarm, Critique: l.critique,
 		Say: func(i feedback.Item, text string) {
-			fmt.Fprintf(a.Stderr, "%s: %s: %s\n", i.ID, i.Status, ui.Cut(ui.Sanitize(text), 800, "…"))
+			fmt.Fprintf(p.Stderr, "%s: %s: %s\n", i.ID, i.Status, ui.Cut(ui.Sanitize(text), 800, "…"))
 		},
 	}
 	l.driver = feedback.New(l.parts)
@@ -154,7 +149,7 @@ func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feed
 	if err != nil {
 		return feedback.Asker{}, err
 	}
-	c := l.app.Logged(p, llm.New(l.app.ModelOptions(p, l.reaper)), cli.NewTaskID(), kind)
+	c := p.Logged(llm.New(p.ModelOptions(l.reaper)), cli.NewTaskID(), kind)
 	asked := llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 		res, err := c.Complete(ctx, r)
 		if err != nil {
@@ -169,9 +164,9 @@ func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feed
 func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), error) {
 	p, c := l.project, l.project.Config.Workspace
 	b := &local.Baseline{
-		Home: l.app.CacheDir(), Environ: l.app.Environ,
-		Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit}, Note: l.app.Warn,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ,
+		Home: l.project.CacheDir(), Environ: l.project.Environ,
+		Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit}, Note: l.project.Warn,
+		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.project.Environ,
 			Reaper: l.reaper},
 	}
 	dir, _, done, err := b.Lend(ctx, "")
@@ -183,7 +178,7 @@ func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), e
 func (l *selfFix) alarm(ctx context.Context, i feedback.Item, c feedback.Checked) error {
 	box, err := store.OpenInbox(ctx, trust.InboxFile(l.owner.Keeper.Dir))
 	if err != nil {
-		l.app.Warn("the alarm is not in the inbox: " + err.Error())
+		l.project.Warn("the alarm is not in the inbox: " + err.Error())
 		return nil
 	}
 	defer box.Close()
@@ -199,18 +194,18 @@ func (l *selfFix) alarm(ctx context.Context, i feedback.Item, c feedback.Checked
 			trust.Said{Kind: trust.Critical, Body: head, Channel: "self-fix", Repo: l.owner.Repo, At: time.Now()})
 	}
 	if err != nil {
-		l.app.Warn("the alarm is not in the inbox: " + err.Error())
+		l.project.Warn("the alarm is not in the inbox: " + err.Error())
 	}
 	return nil
 }
 
 // FixOutlets reports where fixes send data: what git fetches and pushes, and what gh receives. Without feedback it
 // returns nothing.
-func FixOutlets(ctx context.Context, a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
+func FixOutlets(ctx context.Context, p *cli.Project) ([]cli.Outlet, error) {
 	if _, err := os.Stat(p.Layout.Feedback()); err != nil {
 		return nil, nil // there is no feedback to fix
 	}
-	list, err := a.RemoteOutlet(ctx, p)
+	list, err := p.RemoteOutlet(ctx)
 	for i := range list {
 		list[i].Data, list[i].When = "branches of fixes; through gh the text of their change requests, with the words of "+
 			"the feedback", "runplan self-fix process"
@@ -220,18 +215,16 @@ func FixOutlets(ctx context.Context, a *cli.App, p *cli.Project) ([]cli.Outlet, 
 
 func newSelfFixApproveCommand(a *cli.App) *cobra.Command {
 	var by trust.Signed
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "approve ID",
 		Short: "Sign for the plan of a large job",
 		Long: `Sign for the plan of a large job, as its owner. The signature covers exactly the waiting plan, and is
-stored in the audit; another plan of the same feedback needs another signature.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+stored in the audit; another plan of the same feedback needs another signature.`,
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return Sign(cmd.Context(), a, strings.TrimPrefix(args[0], "feedback/"), false, by)
 		},
-	}
-	cli.SignFlags(cmd.Flags(), &by)
-	return cmd
+	}, func(f *cli.Flags) { cli.SignFlags(f, &by) })
 }
 
 // Sign records the owner's decision on the plan of a large job. deny rejects it.
@@ -253,58 +246,54 @@ func Sign(ctx context.Context, a *cli.App, id string, deny bool, by trust.Signed
 func newSelfFixDenyCommand(a *cli.App) *cobra.Command {
 	var reason string
 	var again bool
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "deny ID",
 		Short: "Deny the plan of a large job",
 		Long: `Deny the plan of a large job. The feedback is rejected; with --again another plan is drafted with the
-reason as input, at most three in total.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+reason as input, at most three in total.`,
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: onFeedback(a, "a denial", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
 			return l.driver.Deny(ctx, l.owner, id, reason, again)
 		}),
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why")
-	cmd.Flags().BoolVar(&again, "again", false, "have another plan drafted")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.StringVar(&reason, "reason", "", "why")
+		f.BoolVar(&again, "again", false, "have another plan drafted")
+	})
 }
 
 func newSelfFixRecordCommand(a *cli.App) *cobra.Command {
 	var pr string
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "record ID --pr URL",
 		Short: "Record a change request that was opened by hand",
 		Long: "Record the address of a fix's change request that was opened by hand. It is then watched like those that " +
-			"runplan opened." + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+			"runplan opened.",
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: onFeedback(a, "recording", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
 			return l.driver.RecordPR(ctx, id, pr)
 		}),
-	}
-	cmd.Flags().StringVar(&pr, "pr", "", "address of the change request")
-	return cmd
+	}, func(f *cli.Flags) { f.StringVar(&pr, "pr", "", "address of the change request") })
 }
 
 func newSelfFixCloseCommand(a *cli.App) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "close ID --reason WHY",
 		Short: "Close a feedback that was rejected or is no longer wanted",
 		Long: `Close a feedback that was rejected or is no longer wanted. Its history stays. An existing branch and
-change request stay too. Only its regression test closes a merged fix.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+change request stay too. Only its regression test closes a merged fix.`,
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: onFeedback(a, "closing a feedback", func(ctx context.Context, l *selfFix, id string) (feedback.Item, error) {
 			return l.driver.Close(ctx, l.owner, id, reason)
 		}),
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why")
-	return cmd
+	}, func(f *cli.Flags) { f.StringVar(&reason, "reason", "", "why") })
 }
 
 func (l *selfFix) changed(i feedback.Item, err error) error {
 	if err != nil {
 		return control.FeedbackTrouble(err, cli.ExitFailed)
 	}
-	fmt.Fprintf(l.app.Stdout, "%s: %s\n", i.ID, i.Status)
+	fmt.Fprintf(l.project.Stdout, "%s: %s\n", i.ID, i.Status)
 	return nil
 }
 
@@ -330,7 +319,7 @@ func withLoop(ctx context.Context, a *cli.App, what string, do func(*selfFix) er
 	if _, err := os.Stat(p.Layout.Feedback()); errors.Is(err, fs.ErrNotExist) {
 		return cli.Usage(store.ErrNoFeedback, "runplan feedback TEXT adds one")
 	}
-	l, err := openLoop(ctx, a, p, selfFixOptions{})
+	l, err := openLoop(ctx, p, selfFixOptions{})
 	if err != nil {
 		return err
 	}

@@ -38,10 +38,10 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 	o.Round = j.Round
 	switch {
 	case !found:
-		err = run.RunPlan(ctx, l.app, prepare.Request{Plan: j.File, Options: o})
+		err = run.RunPlan(ctx, l.project.App, prepare.Request{Plan: j.File, Options: o})
 	case sum.Status != runner.RunDone && sum.Status != runner.RunFailed:
 		o.Accept = true // the file was rewritten from the stored plan; only the wording of this version differs
-		err = run.ResumeRun(ctx, l.app, sum.Run, o)
+		err = run.ResumeRun(ctx, l.project.App, sum.Run, o)
 	}
 	// A failed run is a result. A run that was stopped or could not begin is not.
 	switch code, _ := cli.CodeOf(err); {
@@ -150,7 +150,7 @@ func (l *selfFix) review(ctx context.Context, w feedback.ReviewRequest) (feedbac
 		return feedback.Reviewed{}, context.Cause(ctx)
 	}
 	if err != nil {
-		return feedback.NoReview(l.app.Redactor(l.project).String(err.Error())), nil
+		return feedback.NoReview(l.project.Redactor().String(err.Error())), nil
 	}
 	return feedback.FromReview(v), nil
 }
@@ -164,7 +164,7 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewRequest) (revie
 		return none, err
 	}
 	there := *l.project
-	if there.Repo, err = git.Open(ctx, dir, l.app.Environ); err != nil {
+	if there.Repo, err = git.Open(ctx, dir, l.project.Environ); err != nil {
 		return none, err
 	}
 	in := review.Input{
@@ -175,8 +175,8 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewRequest) (revie
 	if in.Prompts, err = review.LoadPrompts(l.project.Prompts()); err != nil {
 		return none, err
 	}
-	books := rulebook.OpenRuleBooks(ctx, l.app, l.project) // not those of the commit, which the agent made
-	x, end := judge.Inspect(ctx, l.app, &there, l.self, books,
+	books := rulebook.OpenRuleBooks(ctx, l.project) // not those of the commit, which the agent made
+	x, end := judge.Inspect(ctx, &there, books,
 		judge.GateOptions{Base: w.Fix.Base, Baseline: true, JSON: true}, judge.ReviewGates(&there)...)
 	defer end()
 	list, forget, err := x.Open(ctx)
@@ -192,7 +192,7 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewRequest) (revie
 	in.Author = review.Author{Agent: w.Fix.Agent,
 		Vendor: review.VendorOf(cmp.Or(there.Config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
 	in.Observe = func(n int, name string, s gates.Status) {
-		fmt.Fprintf(l.app.Stderr, "%s: pass %d, %s: %s\n", w.Item.ID, n, name, ui.Sanitize(string(s)))
+		fmt.Fprintf(l.project.Stderr, "%s: pass %d, %s: %s\n", w.Item.ID, n, name, ui.Sanitize(string(s)))
 	}
 	v, err := review.Run(ctx, in)
 	if err == nil && v.Verdict == review.NoVerdict {
@@ -227,7 +227,7 @@ func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Criti
 			&feedback.Blocked{What: "the critique is off",
 				Do: "set critique.enabled in .runplan/config.toml; see docs/critique.md"}
 	}
-	model, o, err := run.CriticModel(ctx, l.project, l.app.ModelOptions(l.project, l.reaper))
+	model, o, err := run.CriticModel(ctx, l.project, l.project.ModelOptions(l.reaper))
 	if err != nil {
 		return feedback.Critique{}, err
 	}
@@ -236,7 +236,7 @@ func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Criti
 		return feedback.Critique{}, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
 	w := critique.Watch(ctx, critique.Options{
-		LLM: l.app.Logged(l.project, llm.New(o), cli.NewTaskID(), run.CritiqueCall), Model: model, Prompts: prompts,
+		LLM: l.project.Logged(llm.New(o), cli.NewTaskID(), run.CritiqueCall), Model: model, Prompts: prompts,
 		MaxCalls: 1, Queue: 1, Wait: time.Duration(c.Wait), Redact: o.Redact,
 	}, critique.Attempt{Dir: l.project.Repo.Root, Task: t.Task})
 	w.Step(agents.Step{Tool: t.Tool, Input: string(t.Input)})

@@ -37,33 +37,30 @@ See docs/feedback.md.`,
 func newSelfFixProcessCommand(a *cli.App) *cobra.Command {
 	var agent string
 	var all bool
-	cmd := &cobra.Command{
-		Use:   "process [ID]",
-		Short: "Process one feedback until it needs a person",
-		Long: `Take the most severe feedback that can continue, and process its stages until it waits for a person or is
+	cmd := a.Command(cli.With{Exits: "0 1 2 3 4 5 6 130", Trust: true, JSON: "the result as a JSON object"},
+		&cobra.Command{
+			Use:   "process [ID]",
+			Short: "Process one feedback until it needs a person",
+			Long: `Take the most severe feedback that can continue, and process its stages until it waits for a person or is
 finished; with an ID, that feedback. The result of a stage is stored in its history before anything follows from it, so
 after a kill the next process continues. For waiting feedback, it checks whether it was approved and
 whether its change was merged.
 
-It acts by itself, so it needs trust tier 2. It needs [models], the identity documents, and an agent for the fix.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
-				cli.ExitLocked, cli.ExitInterrupted),
-		Args: cobra.MaximumNArgs(1),
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
-			defer stop()
-			id := strings.Join(args, "")
-			if id != "" && all {
-				return cli.Usage(errors.New("--all and an ID exclude each other"), "use one of them")
-			}
-			return processFeedback(ctx, a, p, id, selfFixOptions{agent: agent, all: all})
-		}),
-	}
+It acts by itself, so it needs trust tier 2. It needs [models], the identity documents, and an agent for the fix.`,
+			Args: cobra.MaximumNArgs(1),
+			RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+				ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
+				defer stop()
+				id := strings.Join(args, "")
+				if id != "" && all {
+					return cli.Usage(errors.New("--all and an ID exclude each other"), "use one of them")
+				}
+				return processFeedback(ctx, p, id, selfFixOptions{agent: agent, all: all})
+			}),
+		})
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "continue until no feedback can continue by itself")
 	f.StringVar(&agent, "agent", "", "agent that makes the fix (else feedback.agent, run.agent)")
-	a.TrustFlag(f)
-	f.BoolVar(&a.JSON, "json", false, "print the result as a JSON object")
 	return cmd
 }
 
@@ -72,14 +69,14 @@ type selfFixOptions struct {
 	all   bool
 }
 
-func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string, o selfFixOptions) error {
-	if err := mayFix(ctx, a, p); err != nil {
+func processFeedback(ctx context.Context, p *cli.Project, id string, o selfFixOptions) error {
+	if err := mayFix(ctx, p); err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	l, err := openLoop(ctx, a, p, o)
+	l, err := openLoop(ctx, p, o)
 	if err != nil {
 		return err
 	}
@@ -90,25 +87,24 @@ func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string,
 		for _, passed := range out.PassedOver {
 			if text := passed.Error(); !told[text] {
 				told[text] = true
-				l.app.Warn("skipped: " + text)
+				l.project.Warn("skipped: " + text)
 			}
 		}
 		if o.all && err == nil && out.Moved {
 			continue
 		}
-		if a.JSON && out.Item.ID != "" {
-			if werr := cli.AsJSON(a.Stdout, control.ShownFeedback(out.Item)); werr != nil {
+		if p.JSON && out.Item.ID != "" {
+			if werr := cli.AsJSON(p.Stdout, control.ShownFeedback(out.Item)); werr != nil {
 				return werr
 			}
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; finished results are stored"),
-					"continue: runplan self-fix process")
+				return cli.Interrupted("finished results are stored", "continue: runplan self-fix process")
 			}
 			return control.FeedbackTrouble(err, cli.ExitFailed)
 		}
-		return toldOutcome(a, out)
+		return toldOutcome(p.App, out)
 	}
 }
 
@@ -134,11 +130,11 @@ func toldOutcome(a *cli.App, out feedback.Outcome) error {
 }
 
 // mayFix checks that the owner allows runplan to create branches and drafts without asking.
-func mayFix(ctx context.Context, a *cli.App, p *cli.Project) error {
-	if err := a.NotAnAgent("self-fix"); err != nil {
+func mayFix(ctx context.Context, p *cli.Project) error {
+	if err := p.NotAnAgent("self-fix"); err != nil {
 		return err
 	}
-	c, err := a.Contract(ctx)
+	c, err := p.Contract(ctx)
 	if err != nil {
 		return err
 	}
@@ -151,12 +147,11 @@ func mayFix(ctx context.Context, a *cli.App, p *cli.Project) error {
 }
 
 func newSelfFixListCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("a JSON array", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "list",
 		Short: "List the feedback of this repository, most severe first",
-		Long: "List the feedback of this repository with its state, most severe first." +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args: cobra.NoArgs,
+		Long:  "List the feedback of this repository with its state, most severe first.",
+		Args:  cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			items, err := control.FeedbackItems(ctx, p)
 			if err != nil {
@@ -174,12 +169,11 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 }
 
 func newSelfFixShowCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("a JSON object", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "show ID",
 		Short: "Print a feedback with its history",
-		Long: "Print a feedback with its full text and its history, step by step." +
-			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args: cli.ExactlyOne("the id of a feedback"),
+		Long:  "Print a feedback with its full text and its history, step by step.",
+		Args:  cli.ExactlyOne("the id of a feedback"),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			items, err := control.FeedbackItems(ctx, p)
 			if err != nil {
@@ -208,13 +202,13 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 }
 
 func newSelfFixToolCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", Trust: true}, &cobra.Command{
 		Use:   "tool [NAME]",
 		Short: "Run one operation of the loop, as JSON",
 		Long: `Run one operation of the loop: one JSON object on standard input, one on standard output. These are the
 functions that process calls. Without a name it lists them.
 
-` + toolList() + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+` + toolList(),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -223,9 +217,7 @@ functions that process calls. Without a name it lists them.
 			}
 			return selfFixTool(cmd.Context(), a, args[0])
 		},
-	}
-	a.TrustFlag(cmd.Flags())
-	return cmd
+	})
 }
 
 func toolList() string {
@@ -248,11 +240,11 @@ func selfFixTool(ctx context.Context, a *cli.App, name string) error {
 		return err
 	}
 	if t.Acts {
-		if err := mayFix(ctx, a, p); err != nil {
+		if err := mayFix(ctx, p); err != nil {
 			return err
 		}
 	}
-	if err := a.TrustConfig(p); err != nil {
+	if err := p.TrustConfig(); err != nil {
 		return err
 	}
 	in, err := io.ReadAll(io.LimitReader(a.Stdin, mostInput+1))
@@ -263,7 +255,7 @@ func selfFixTool(ctx context.Context, a *cli.App, name string) error {
 		return cli.Usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"),
 			"docs/feedback.md shows the input of each tool")
 	}
-	l, err := openLoop(ctx, a, p, selfFixOptions{})
+	l, err := openLoop(ctx, p, selfFixOptions{})
 	if err != nil {
 		return err
 	}

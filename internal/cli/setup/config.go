@@ -20,11 +20,11 @@ import (
 // NewConfigCommand returns the command config.
 func NewConfigCommand(a *cli.App) *cobra.Command {
 	var keys bool
-	cmd := a.WithJSON("a JSON array", &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 2", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "config",
 		Short: "Show each setting and where its value comes from",
 		Long: `Show each setting, its value and its source: a file, a variable, or the default.
-The command line overrides variables, variables override .runplan/config.toml, and that overrides your own file.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+The command line overrides variables, variables override .runplan/config.toml, and that overrides your own file.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all := config.Describe(); keys {
@@ -71,7 +71,7 @@ func newConfigUnsetCommand(a *cli.App) *cobra.Command {
 // editCommand completes a command that changes one key: to its second argument, or with one argument to the default.
 func editCommand(a *cli.App, args int, c *cobra.Command) *cobra.Command {
 	var user bool
-	c.Long += cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun)
+	c = a.Command(cli.With{Exits: "0 1 2 5"}, c)
 	c.Args, c.ValidArgsFunction = cobra.ExactArgs(args), completeKeys
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		var value *string

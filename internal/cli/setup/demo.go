@@ -55,7 +55,7 @@ type demoOptions struct {
 // NewDemoCommand returns the command demo.
 func NewDemoCommand(a *cli.App) *cobra.Command {
 	o := demoOptions{keep: true}
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130"}, &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a run of a small project, in less than a minute",
 		Long: `Make a small project in a new folder, run its plan, and describe the result and where to look.
@@ -65,15 +65,14 @@ mode: one fails its tests and is tried again, three candidates compete for anoth
 approval. The agent is a script with prepared answers. Everything else is real: worktrees, gates, the merge queue,
 the journal.
 
-Your settings are neither used nor changed: RUNPLAN_HOME is a folder of the demonstration.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+Your settings are neither used nor changed: RUNPLAN_HOME is a folder of the demonstration.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), a, o) },
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.dir, "dir", "", "new or empty working folder (default: a temporary one)")
-	f.BoolVar(&o.keep, "keep", true, "keep the folder at the end; --keep=false removes it")
-	f.BoolVar(&o.serve, "serve", false, "serve a page of the run, until Ctrl-C; see runplan serve")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.dir, "dir", "", "new or empty working folder (default: a temporary one)")
+		f.BoolVar(&o.keep, "keep", true, "keep the folder at the end; --keep=false removes it")
+		f.BoolVar(&o.serve, "serve", false, "serve a page of the run, until Ctrl-C; see runplan serve")
+	})
 }
 
 type demonstration struct {
@@ -206,7 +205,7 @@ func (d *demonstration) play(ctx context.Context, o demoOptions) error {
 		if err := p.Layout.Make(); err != nil {
 			return err
 		}
-		end, err := watch.ServeBeside(ctx, &d.app, p, func(s string) { d.say(d.style.Bold(s)) })
+		end, err := watch.ServeBeside(ctx, p, func(s string) { d.say(d.style.Bold(s)) })
 		if err != nil {
 			return err
 		}
@@ -236,7 +235,7 @@ func (d *demonstration) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	waiting, err := control.Waiting(ctx, &d.app, p)
+	waiting, err := control.Waiting(ctx, p)
 	if err != nil || len(waiting) != 1 {
 		return cli.Fail(cli.ExitFailed, errors.Join(fmt.Errorf("%d approvals wait, expected 1", len(waiting)), err),
 			"look at %s",

@@ -36,7 +36,7 @@ const unseenPrograms = "Gates, hooks and the setup of workspaces run the project
 
 // NewEgressCommand returns the command egress.
 func NewEgressCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("a JSON object", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "egress",
 		Short: "List where the current configuration may send data",
 		Long: `List where data may go with the present configuration: agents and their providers, the server or
@@ -46,10 +46,10 @@ to. The command itself sends nothing.
 A program that runplan does not know may send anything anywhere; it is listed as unknown. An address
 of this machine is unknown too: the program that listens there may forward data. The Ollama server of
 [models] is known: a local one answers by itself, and a model for which it
-would call another host is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+would call another host is refused.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			o, err := egress(ctx, a, p)
+			o, err := egress(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -58,9 +58,9 @@ would call another host is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage,
 	})
 }
 
-func egress(ctx context.Context, a *cli.App, p *cli.Project) (outlets, error) {
+func egress(ctx context.Context, p *cli.Project) (outlets, error) {
 	o := outlets{Ways: []cli.Outlet{}, Unseen: unseenPrograms}
-	ways, err := agentOutlets(a, p)
+	ways, err := agentOutlets(p)
 	if err != nil {
 		return o, err
 	}
@@ -87,13 +87,13 @@ func egress(ctx context.Context, a *cli.App, p *cli.Project) (outlets, error) {
 			When: "each attempt"})
 	}
 	if c.Run.Land == "pr" {
-		w, err := a.RemoteOutlet(ctx, p)
+		w, err := p.RemoteOutlet(ctx)
 		if err != nil {
 			return o, err
 		}
 		o.Ways = append(o.Ways, w...)
 	}
-	fixes, err := selffix.FixOutlets(ctx, a, p)
+	fixes, err := selffix.FixOutlets(ctx, p)
 	if err != nil {
 		return o, err
 	}
@@ -117,7 +117,7 @@ func leaves(ways []cli.Outlet) *bool {
 }
 
 // agentOutlets lists the agents that runs may use: the configured ones, else the one that would be chosen.
-func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
+func agentOutlets(p *cli.Project) ([]cli.Outlet, error) {
 	here := true
 	const data = "briefs, and the files that it reads"
 	out := []cli.Outlet{{What: "agent", Name: script.Name, To: "this machine: no model is called", Data: "nothing",
@@ -132,7 +132,7 @@ func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 		when[names[0]] = "plans that need a model: it is the only configured agent"
 	}
 	if len(names) == 0 && (chosen == "" || chosen == cli.Auto) {
-		if installed := a.Installed(); len(installed) > 0 {
+		if installed := p.Installed(); len(installed) > 0 {
 			names = []string{installed[0].Name}
 			when[names[0]] = "plans that need a model: no agent is configured, and it is the first installed one"
 		}
@@ -153,7 +153,7 @@ func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 		out[0].When = "each run: run.agent"
 	}
 	for _, name := range names {
-		c, err := a.CommandAgent(p, name)
+		c, err := p.CommandAgent(name)
 		if err != nil {
 			if name == chosen || slices.Contains(p.Config.Run.Fallback, name) {
 				out = append(out, cli.Outlet{What: "agent", Name: name, To: "nowhere: " + err.Error(), Data: "nothing",

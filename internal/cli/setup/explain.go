@@ -27,24 +27,15 @@ type explanation struct {
 	Level string `json:"level"`         // severity; "" if the message has it
 }
 
-// Groups of codes, in the order of the list.
-const (
-	explainErrors   = "Errors"
-	explainPlans    = "Plans"
-	explainRules    = "Gates"
-	explainLessons  = "Lessons"
-	explainPatterns = "Patterns"
-)
-
 // NewExplainCommand returns the command explain.
 func NewExplainCommand(a *cli.App) *cobra.Command {
-	return a.WithJSON("JSON", &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2", JSON: "JSON"}, &cobra.Command{
 		Use:   "explain [CODE]",
 		Short: "Explain a code of a message or finding",
 		Long: `Explain what a code means, why the rule exists, and what to do. Without a code, list all codes.
 
 Codes are stable. They are shown after the messages of runplan check, as the rule in findings of gates, and below
-errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+errors. A lesson may be named by its number, a pattern by its id.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := explanations()
@@ -94,9 +85,9 @@ func explanations() ([]explanation, error) {
 	var all []explanation
 	for _, section := range strings.Split("\n"+explainText, "\n## ")[1:] {
 		code, text, _ := strings.Cut(section, "\n")
-		e := explanation{Code: code, Group: explainPlans, Text: strings.TrimSpace(text)}
+		e := explanation{Code: code, Group: "Plans", Text: strings.TrimSpace(text)}
 		if known[code] {
-			e.Group = explainErrors
+			e.Group = "Errors"
 		}
 		all = append(all, e)
 	}
@@ -104,7 +95,7 @@ func explanations() ([]explanation, error) {
 		level, where := severity(r)
 		text := fmt.Sprintf("Finds: %s.\n%s.%s\nWhy: %s\nDo: %s\nOff: %s", r.Finds, where, measuredAs(r.ID), r.Why, r.Do,
 			r.Off)
-		all = append(all, explanation{Code: r.ID, Group: explainRules, Text: text, What: r.Finds, Level: level})
+		all = append(all, explanation{Code: r.ID, Group: "Gates", Text: text, What: r.Finds, Level: level})
 	}
 	lib, err := lessons.Load(lessons.BuiltIn())
 	if err != nil {
@@ -113,7 +104,7 @@ func explanations() ([]explanation, error) {
 	for _, l := range lib.Lessons {
 		text := fmt.Sprintf("%s.\n\n%s\n\nWrong:\n\n%s\n\nRight:\n\n%s\n\nDo: %s\n%s", l.Title, l.Body,
 			indented(l.Example.Bad), indented(l.Example.Good), l.Fix, accepted(l.ID, "lessons"))
-		all = append(all, explanation{Code: "lesson/" + l.ID, Group: explainLessons, Text: text, What: l.Title,
+		all = append(all, explanation{Code: "lesson/" + l.ID, Group: "Lessons", Text: text, What: l.Title,
 			Level: string(l.Severity)})
 	}
 	rules, err := patterns.Load(patterns.Builtin())
@@ -123,7 +114,7 @@ func explanations() ([]explanation, error) {
 	for _, r := range rules {
 		text := fmt.Sprintf("%s.\nLanguages: %s.\nDo: %s\n%s", r.Message, strings.Join(r.Languages, ", "), r.Note,
 			accepted(r.ID, "patterns"))
-		all = append(all, explanation{Code: "pattern/" + r.ID, Group: explainPatterns, Text: text, What: r.Message,
+		all = append(all, explanation{Code: "pattern/" + r.ID, Group: "Patterns", Text: text, What: r.Message,
 			Level: string(r.Severity)})
 	}
 	for i := range all {

@@ -23,7 +23,7 @@ import (
 // NewGCCommand returns the command gc.
 func NewGCCommand(a *cli.App) *cobra.Command {
 	var list bool
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "gc",
 		Short: "Remove worktrees, branches, sessions and tasks of finished runs",
 		Long: `Remove worktrees and branches of finished runs, the sessions of
@@ -32,7 +32,7 @@ made, and keeps unmerged work: it lists that with the reason.
 
 A program with more engines also cleans, with --engine NAME, the repository that all machines share:
 plans, logs and journals of runs that ended longer ago than run.keep_evidence, and branches when
-they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+they are merged there.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			active, err := control.Active(ctx, p)
@@ -64,27 +64,24 @@ they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCann
 					}
 				}
 			}
-			shared, err := gcShared(ctx, a, p, list)
+			shared, err := gcShared(ctx, p, list)
 			if err != nil {
 				return err
 			}
 			found = append(found, shared...)
 			return a.PrintLeftovers(found, list)
 		}),
-	}
-	cmd.Flags().BoolVar(&list, "list", false, "only list")
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
-	return cmd
+	}, func(f *cli.Flags) { f.BoolVar(&list, "list", false, "only list") })
 }
 
 // gcShared lists what runs left in the repository that all machines share. Unless list is set, it removes them.
-func gcShared(ctx context.Context, a *cli.App, p *cli.Project, list bool) ([]local.Leftover, error) {
-	e, err := a.RemoteHost()
+func gcShared(ctx context.Context, p *cli.Project, list bool) ([]local.Leftover, error) {
+	e, err := p.RemoteHost()
 	if err != nil || e == nil {
 		return nil, err
 	}
 	p.Repo.AllowPrograms() // the shared leftovers are fetched and deleted on the remote
-	d, err := e.Open(ctx, cli.Session{Getenv: a.Getenv, Config: run.QuietConfig(a, p)})
+	d, err := e.Open(ctx, cli.Session{Getenv: p.Getenv, Config: run.QuietConfig(p)})
 	if err != nil {
 		return nil, err
 	}

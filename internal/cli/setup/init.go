@@ -30,12 +30,12 @@ func NewInitCommand(a *cli.App) *cobra.Command {
 	var agent string
 	var command []string
 	var models modelFlags
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "init",
 		Short: "Inspect the project and write .runplan/config.toml",
 		Long: `Inspect the project and write .runplan/config.toml: the values that you give, and as comments what was
 found (agents, linters, tests) with the settings that are changed most often. Only values that you give are set. An existing
-file is never changed; runplan config set changes one setting of it.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+file is never changed; runplan config set changes one setting of it.`,
 		Example: `  runplan init --agent claude
   runplan init --agent mine --command ./agent.sh --command --fast
   runplan init --ollama http://localhost:11434 --coding-model qwen2.5-coder:3b-instruct --reasoning-model qwen3:4b-instruct-2507
@@ -72,7 +72,7 @@ file is never changed; runplan config set changes one setting of it.` + cli.Exit
 			if err := p.Layout.Make(); err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
-			found := foundHere(ctx, a, p)
+			found := foundHere(ctx, p)
 			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" +
 				string(data) + section + found.comments(agent != "")
 			// Report an error before the file is written.
@@ -84,27 +84,27 @@ file is never changed; runplan config set changes one setting of it.` + cli.Exit
 			}
 			fmt.Fprintf(a.Stdout, "wrote %s\n", cli.Rel(path))
 			found.print(a.Stdout)
-			return trustOwn(a, p)
+			return trustOwn(p)
 		}),
-	}
-	cmd.Flags().StringVar(&agent, "agent", "", "name of the agent to use")
-	cmd.Flags().StringArrayVar(&command, "command", nil, "program of the agent, and its arguments (repeat the flag)")
-	models.add(cmd.Flags())
-	return cmd
+	}, func(f *cli.Flags) {
+		f.StringVar(&agent, "agent", "", "name of the agent to use")
+		f.StringArrayVar(&command, "command", nil, "program of the agent, and its arguments (repeat the flag)")
+		models.add(f)
+	})
 }
 
 // trustOwn pins a configuration that the user has just written.
-func trustOwn(a *cli.App, p *cli.Project) error {
+func trustOwn(p *cli.Project) error {
 	var err error
-	if p.Config, err = a.LoadConfig(p.Layout.Config()); err != nil {
+	if p.Config, err = p.LoadConfig(p.Layout.Config()); err != nil {
 		return err
 	}
 	list := p.Executables()
-	pins, err := a.Pins()
+	pins, err := p.Pins()
 	if err != nil || len(list) == 0 {
 		return nil // the user will be asked later
 	}
-	return a.OfUser(pins.Trust(p.Repo.Root, trust.Digest(list), time.Now()))
+	return p.OfUser(pins.Trust(p.Repo.Root, trust.Digest(list), time.Now()))
 }
 
 // foundInProject holds the findings of init: agents on this machine, and gates for the project.
@@ -114,12 +114,12 @@ type foundInProject struct {
 	remote bool           // whether the repository has a remote
 }
 
-func foundHere(ctx context.Context, a *cli.App, p *cli.Project) foundInProject {
+func foundHere(ctx context.Context, p *cli.Project) foundInProject {
 	var f foundInProject
-	f.agents = lists.Map(a.Installed(), func(preset agentcommand.Preset) string { return preset.Name })
+	f.agents = lists.Map(p.Installed(), func(preset agentcommand.Preset) string { return preset.Name })
 	remote, err := p.Repo.PushRemote(ctx)
 	f.remote = err == nil && remote != ""
-	for _, c := range doctor.ExamineGates(ctx, a, p) {
+	for _, c := range doctor.ExamineGates(ctx, p) {
 		name := strings.TrimPrefix(c.What, "gate ")
 		if !strings.HasPrefix(name, "tests:") && !strings.HasPrefix(name, "lint:") && !strings.HasPrefix(name, "types:") {
 			continue

@@ -18,7 +18,7 @@ import (
 // NewVersionCommand returns the command version.
 func NewVersionCommand(a *cli.App) *cobra.Command {
 	var check bool
-	c := &cobra.Command{
+	return a.Command(cli.With{JSON: "JSON"}, &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Example: "  runplan version --check",
 		Long: `Print the version of runplan, with its commit and day. With --check, also list the programs that runplan
@@ -39,10 +39,9 @@ old.`,
 			}
 			return nil
 		},
-	}
-	c.Flags().BoolVar(&a.JSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&check, "check", false, "list the programs that runplan starts, with missing and old ones")
-	return c
+	}, func(f *cli.Flags) {
+		f.BoolVar(&check, "check", false, "list the programs that runplan starts, with missing and old ones")
+	})
 }
 
 func printVersion(a *cli.App, info cli.VersionInfo) {

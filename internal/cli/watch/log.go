@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -27,14 +26,14 @@ type logOptions struct{ follow, decisions, sampling bool }
 // NewLogCommand returns the command log.
 func NewLogCommand(a *cli.App) *cobra.Command {
 	var o logOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
 		Use:   "log [RUN|decisions|sampling]",
 		Short: "Show the events of a run",
 		Long: `Print the events of a run, the newest one if none is given; with --follow until it ends.
 
 With --decisions it prints the decisions of the run and their reasons, line by line: mode, order, models, early
 starts, verdicts, merges. With --sampling it prints the tournaments of the run: the candidates, the score
-of each one term by term, and the winner. Both take --json.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+of each one term by term, and the winner. Both take --json.`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.AtMostOne(cmd, "decisions", "sampling", "follow")
@@ -47,21 +46,23 @@ of each one term by term, and the winner. Both take --json.` + cli.ExitStatus(cl
 			case "sampling":
 				o.sampling, name = true, ""
 			}
+			run, err := runNamed(ctx, p, name)
 			switch {
+			case err != nil:
+				return err
 			case o.decisions:
-				return logDecisions(ctx, a, p, name)
+				return logDecisions(p, run)
 			case o.sampling:
-				return logSampling(ctx, a, p, name)
+				return logSampling(ctx, p, run)
 			}
-			return log(ctx, a, p, name, o.follow)
+			return log(ctx, p, run, o.follow)
 		}),
-	}
-	f := cmd.Flags()
-	f.BoolVar(&a.JSON, "json", false, "one JSON event a line")
-	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more events until the run ends")
-	f.BoolVar(&o.decisions, "decisions", false, "print decisions and their reasons")
-	f.BoolVar(&o.sampling, "sampling", false, "print tournaments with their scores term by term")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&a.JSON, "json", false, "one JSON event a line")
+		f.BoolVarP(&o.follow, "follow", "f", false, "wait for more events until the run ends")
+		f.BoolVar(&o.decisions, "decisions", false, "print decisions and their reasons")
+		f.BoolVar(&o.sampling, "sampling", false, "print tournaments with their scores term by term")
+	})
 }
 
 // followEvery is the interval at which --follow reads new events. aliveEvery is the interval at which it checks that
@@ -71,7 +72,7 @@ const (
 	aliveEvery  = 2 * time.Second
 )
 
-func log(ctx context.Context, a *cli.App, p *cli.Project, name string, follow bool) error {
+func log(ctx context.Context, p *cli.Project, run string, follow bool) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	j, err := p.OpenJournal(ctx)
@@ -79,13 +80,9 @@ func log(ctx context.Context, a *cli.App, p *cli.Project, name string, follow bo
 		return err
 	}
 	defer j.Close()
-	run, err := findRun(ctx, j, name)
-	if err != nil {
-		return err
-	}
-	a.TellForged(ctx, p, run)
-	out := a.StdoutFile()
-	style := ui.StyleFor(a.Getenv, out)
+	p.TellForged(ctx, run)
+	out := p.StdoutFile()
+	style := ui.StyleFor(p.Getenv, out)
 	printer := report.Printer{Zone: time.Local}
 	looked := time.Now()
 	for next := 0; ; {
@@ -95,14 +92,14 @@ func log(ctx context.Context, a *cli.App, p *cli.Project, name string, follow bo
 				return err
 			}
 			next, ended, looked = ev.Seq+1, ev.Kind == runner.RunFinished || ev.Kind.Afterwards(), time.Now()
-			if a.JSON {
-				if err := PrintJSONLine(a, ev); err != nil {
+			if p.JSON {
+				if err := PrintJSONLine(p.App, ev); err != nil {
 					return err
 				}
 				continue
 			}
 			for _, l := range printer.Lines(ev) {
-				if _, err := fmt.Fprintf(a.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")),
+				if _, err := fmt.Fprintf(p.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")),
 					style.Line(l.Tone, l.Text)); err != nil {
 					return err
 				}
@@ -118,7 +115,7 @@ func log(ctx context.Context, a *cli.App, p *cli.Project, name string, follow bo
 				return err
 			}
 			if gone != "" {
-				fmt.Fprintf(a.Stderr, "run %s: %s\n", run[:8], gone)
+				fmt.Fprintf(p.Stderr, "run %s: %s\n", run[:8], gone)
 				return nil
 			}
 		}
@@ -148,8 +145,13 @@ func gone(ctx context.Context, p *cli.Project, run string) (string, error) {
 	return sums[0].Reason, nil
 }
 
-// findRun returns the id of the selected run: by id, by a prefix of the id, by plan, or the newest.
-func findRun(ctx context.Context, j *store.Journal, name string) (string, error) {
+// runNamed returns the id of the selected run: by id, by a prefix of the id, by plan, or the newest.
+func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) {
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer j.Close()
 	runs, err := j.Runs(ctx)
 	if err != nil {
 		return "", err
@@ -162,20 +164,7 @@ func findRun(ctx context.Context, j *store.Journal, name string) (string, error)
 	return "", cli.NoSuchRun(name)
 }
 
-func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) {
-	j, err := p.OpenJournal(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer j.Close()
-	return findRun(ctx, j, name)
-}
-
-func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
-	run, err := runNamed(ctx, p, name)
-	if err != nil {
-		return err
-	}
+func logDecisions(p *cli.Project, run string) error {
 	path := p.Layout.DecisionLog()
 	file, err := os.Open(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -195,36 +184,32 @@ func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string) 
 		}
 		found = true
 		switch {
-		case a.JSON:
-			if err := PrintJSONLine(a, l); err != nil {
+		case p.JSON:
+			if err := PrintJSONLine(p.App, l); err != nil {
 				return err
 			}
 		case l.Kind == "":
-			fmt.Fprintln(a.Stdout, l.Text)
+			fmt.Fprintln(p.Stdout, l.Text)
 		default:
-			fmt.Fprintf(a.Stdout, "[%s] %s: %s\n", l.Clock, l.Kind, l.Text)
+			fmt.Fprintf(p.Stdout, "[%s] %s: %s\n", l.Clock, l.Kind, l.Text)
 		}
 	}
-	if !found && !a.JSON {
-		fmt.Fprintf(a.Stdout, "%s has no entry for run %s\n", p.Layout.Rel(path), run)
+	if !found && !p.JSON {
+		fmt.Fprintf(p.Stdout, "%s has no entry for run %s\n", p.Layout.Rel(path), run)
 	}
 	return nil
 }
 
 // logSampling prints the tournaments of a run, or their events.
-func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
-	run, err := runNamed(ctx, p, name)
-	if err != nil {
-		return err
-	}
+func logSampling(ctx context.Context, p *cli.Project, run string) error {
 	events, err := eventsOf(ctx, p, run)
 	if err != nil {
 		return err
 	}
-	if a.JSON {
+	if p.JSON {
 		for _, e := range events {
 			if e.Kind == runner.Sampled || e.Kind == runner.Judged {
-				if err := PrintJSONLine(a, e); err != nil {
+				if err := PrintJSONLine(p.App, e); err != nil {
 					return err
 				}
 			}
@@ -233,13 +218,13 @@ func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string) e
 	}
 	lines := report.SamplingLog(events)
 	if len(lines) == 0 {
-		fmt.Fprintf(a.Stdout, "no candidates competed in run %s\n", run)
+		fmt.Fprintf(p.Stdout, "no candidates competed in run %s\n", run)
 		return nil
 	}
-	out := a.StdoutFile()
-	style := ui.StyleFor(a.Getenv, out)
+	out := p.StdoutFile()
+	style := ui.StyleFor(p.Getenv, out)
 	for _, l := range lines {
-		fmt.Fprintln(a.Stdout, style.Line(l.Tone, l.Text))
+		fmt.Fprintln(p.Stdout, style.Line(l.Tone, l.Text))
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ type serveOptions struct {
 // NewServeCommand returns the command serve.
 func NewServeCommand(a *cli.App) *cobra.Command {
 	var o serveOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5"}, &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a page that shows runs and lets you answer those that wait",
 		Long: `Serve a page for the browser on this machine: active runs, the plan as a picture, the output of each
@@ -47,13 +47,13 @@ The page is served to this machine only. --insecure-listen allows addresses that
 encryption, so anyone who can read the network in between can read the page, take its cookie and act as you. Prefer
 a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.
 
-Ctrl-C ends it.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+Ctrl-C ends it.`,
 		Example: `  runplan serve --open
   runplan serve --addr 127.0.0.1:8080
   runplan PLAN.md --serve`,
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			server, err := listen(ctx, a, p, o)
+			server, err := listen(ctx, p, o)
 			if err != nil {
 				return err
 			}
@@ -64,19 +64,18 @@ Ctrl-C ends it.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli
 			}
 			return server.Serve(ctx)
 		}),
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "address to listen on, host:port; port 0 chooses a free one")
-	f.BoolVar(&o.insecure, "insecure-listen", false, "allow an address that other machines can reach, without encryption")
-	f.BoolVar(&o.open, "open", false, "open the page in the browser")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.StringVar(&o.addr, "addr", "127.0.0.1:0", "address to listen on, host:port; port 0 chooses a free one")
+		f.BoolVar(&o.insecure, "insecure-listen", false, "allow an address that other machines can reach, without encryption")
+		f.BoolVar(&o.open, "open", false, "open the page in the browser")
+	})
 }
 
-func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*web.Server, error) {
-	if err := a.NotAnAgent("the page"); err != nil {
+func listen(ctx context.Context, p *cli.Project, o serveOptions) (*web.Server, error) {
+	if err := p.NotAnAgent("the page"); err != nil {
 		return nil, err
 	}
-	dir, err := a.UserDir()
+	dir, err := p.UserDir()
 	if err != nil {
 		return nil, err
 	}
@@ -87,12 +86,12 @@ func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*w
 	}
 	pages, err := page.New(page.Options{
 		Name: filepath.Base(p.Repo.Root), Layout: p.Layout, Repo: p.Repo, Alive: p.LookAlive, Now: time.Now, Zone: time.Local,
-		Sign:    func(j *store.Journal) { _ = a.Signed(j) }, // a sandbox hides the key, and the page only lists
-		Waiting: func(ctx context.Context) (page.Waiting, error) { return waitingFor(ctx, a, p), nil },
-		Acts:    acts(a, p),
-		Preview: func(ctx context.Context, act, run string) (page.Outcome, error) { return preview(ctx, a, p, act, run) },
+		Sign:    func(j *store.Journal) { _ = p.Signed(j) }, // a sandbox hides the key, and the page only lists
+		Waiting: func(ctx context.Context) (page.Waiting, error) { return waitingFor(ctx, p), nil },
+		Acts:    acts(p),
+		Preview: func(ctx context.Context, act, run string) (page.Outcome, error) { return preview(ctx, p, act, run) },
 		Trace: func(ctx context.Context, run string) (string, error) {
-			html, err := commandOutput(ctx, a, []string{"trace", "--html", "--", "run:" + run})
+			html, err := commandOutput(ctx, p.App, []string{"trace", "--html", "--", "run:" + run})
 			if html != "" {
 				return html, nil // the error reports unproven parts, and so does the page
 			}
@@ -114,7 +113,7 @@ func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*w
 		return nil, cli.Usage(err, "use another address with --addr, such as 127.0.0.1:0")
 	}
 	if o.insecure {
-		fmt.Fprintln(a.Stderr,
+		fmt.Fprintln(p.Stderr,
 			"runplan: --insecure-listen: other machines can reach the page without encryption: anyone who reads the "+
 				"network traffic can act as you")
 	}
@@ -122,8 +121,8 @@ func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*w
 }
 
 // ServeBeside serves the page during a run in this process. It returns a function that stops the server.
-func ServeBeside(ctx context.Context, a *cli.App, p *cli.Project, note func(string)) (stop func(), err error) {
-	server, err := listen(ctx, a, p, serveOptions{addr: "127.0.0.1:0"})
+func ServeBeside(ctx context.Context, p *cli.Project, note func(string)) (stop func(), err error) {
+	server, err := listen(ctx, p, serveOptions{addr: "127.0.0.1:0"})
 	if err != nil {
 		return nil, err
 	}
@@ -140,14 +139,14 @@ func ServeBeside(ctx context.Context, a *cli.App, p *cli.Project, note func(stri
 }
 
 // waitingFor collects what waits for a person outside of runs. A read error is shown and does not hide other items.
-func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
+func waitingFor(ctx context.Context, p *cli.Project) page.Waiting {
 	var w page.Waiting
 	trouble := func(err error) {
 		if err != nil {
 			w.Trouble = append(w.Trouble, err.Error())
 		}
 	}
-	if k, err := a.Keeper(); err == nil {
+	if k, err := p.Keeper(); err == nil {
 		if c, err := k.Contract(ctx); err == nil {
 			w.Owner = c.Owner
 		} else {
@@ -162,7 +161,7 @@ func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
 	}
 	w.Queue, err = lifecycle.Queue(p.Repo.Root, false)
 	trouble(err)
-	w.Inbox, err = control.InboxItems(ctx, a, false)
+	w.Inbox, err = control.InboxItems(ctx, p.App, false)
 	trouble(err)
 	return w
 }

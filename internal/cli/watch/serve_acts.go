@@ -26,9 +26,9 @@ import (
 
 // acts returns the actions of the page's forms. Each runs the command that a person would type, so both have the same
 // effect.
-func acts(a *cli.App, p *cli.Project) map[string]page.Act {
+func acts(p *cli.Project) map[string]page.Act {
 	resume := func(ctx context.Context, form url.Values) (string, error) {
-		return resumeApart(ctx, a, p, form.Get("run"), form.Get("accept") == "yes")
+		return resumeApart(ctx, p, form.Get("run"), form.Get("accept") == "yes")
 	}
 	return map[string]page.Act{
 		"approve": func(ctx context.Context, form url.Values) (string, error) {
@@ -40,7 +40,7 @@ func acts(a *cli.App, p *cli.Project) map[string]page.Act {
 			if form.Get("answer") != "yes" {
 				args, done = append(args, "--deny"), page.DoneDenied
 			}
-			return done, ownCommand(ctx, a, append(args, "--", form.Get("id")))
+			return done, ownCommand(ctx, p.App, append(args, "--", form.Get("id")))
 		},
 		"queue": func(ctx context.Context, form url.Values) (string, error) {
 			args := []string{"blueprint", "queue", "close", "--approve", "--signature=" + form.Get("signature"), "--reason=" +
@@ -49,21 +49,21 @@ func acts(a *cli.App, p *cli.Project) map[string]page.Act {
 			if form.Get("fixed") == "yes" {
 				args, done = append(args, "--fixed"), page.DoneFixed
 			}
-			return done, ownCommand(ctx, a, append(args, "--", form.Get("id")))
+			return done, ownCommand(ctx, p.App, append(args, "--", form.Get("id")))
 		},
 		"inbox": func(ctx context.Context, form url.Values) (string, error) {
-			return page.DoneInbox, ownCommand(ctx, a,
+			return page.DoneInbox, ownCommand(ctx, p.App,
 				[]string{"inbox", "done", "--outcome=" + form.Get("outcome"), "--", form.Get("id")})
 		},
 		page.ActCancel: func(ctx context.Context, form url.Values) (string, error) {
-			return page.DoneCancelled, ownCommand(ctx, a, []string{"cancel", "--", form.Get("run")})
+			return page.DoneCancelled, ownCommand(ctx, p.App, []string{"cancel", "--", form.Get("run")})
 		},
 		page.ActDiscard: func(ctx context.Context, form url.Values) (string, error) {
 			args := []string{"discard"}
 			if form.Get("all") == "yes" {
 				args = append(args, "--all")
 			}
-			return page.DoneDiscarded, ownCommand(ctx, a, append(args, "--", form.Get("run")))
+			return page.DoneDiscarded, ownCommand(ctx, p.App, append(args, "--", form.Get("run")))
 		},
 		page.ActResume: resume,
 		page.ActRetry:  resume, // resume tries all failed batches again
@@ -93,10 +93,10 @@ func hinted(err error) error {
 }
 
 // preview returns the effect of an action. The error is the refusal of its command.
-func preview(ctx context.Context, a *cli.App, p *cli.Project, act, run string) (page.Outcome, error) {
+func preview(ctx context.Context, p *cli.Project, act, run string) (page.Outcome, error) {
 	switch act {
 	case page.ActResume, page.ActRetry:
-		return previewResume(ctx, a, run)
+		return previewResume(ctx, p.App, run)
 	case page.ActDiscard:
 		return previewDiscard(ctx, p, run)
 	}
@@ -149,7 +149,7 @@ const resumeWait = 20 * time.Second
 
 // resumeApart runs resume in a separate process, which outlives the page. It returns when the run continues. The
 // error is the refusal of the command.
-func resumeApart(ctx context.Context, a *cli.App, p *cli.Project, run string, accept bool) (string, error) {
+func resumeApart(ctx context.Context, p *cli.Project, run string, accept bool) (string, error) {
 	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return "", err
@@ -163,7 +163,7 @@ func resumeApart(ctx context.Context, a *cli.App, p *cli.Project, run string, ac
 		from = e.Seq + 1
 	}
 	path := filepath.Join(p.Layout.Logs(run), "resume.log")
-	child, err := startResume(a, p, run, path, accept)
+	child, err := startResume(p, run, path, accept)
 	if err != nil {
 		return "", fmt.Errorf("start runplan resume: %w", err)
 	}
@@ -191,11 +191,8 @@ func resumeApart(ctx context.Context, a *cli.App, p *cli.Project, run string, ac
 }
 
 // startResume starts runplan resume, with its output in the file at path.
-func startResume(a *cli.App, p *cli.Project, run, path string, accept bool) (*proc.Child, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
+func startResume(p *cli.Project, run, path string, accept bool) (*proc.Child, error) {
+	self := cli.Self()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
@@ -213,7 +210,7 @@ func startResume(a *cli.App, p *cli.Project, run, path string, accept bool) (*pr
 	if accept {
 		args = append(args, "--accept-changes")
 	}
-	return proc.Start(self, proc.Cmd{Args: append(args, "--", run), Dir: p.Repo.Root, Env: a.Environ},
+	return proc.Start(self, proc.Cmd{Args: append(args, "--", run), Dir: p.Repo.Root, Env: p.Environ},
 		[3]*os.File{in, out, out})
 }
 

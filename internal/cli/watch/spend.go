@@ -43,7 +43,7 @@ type spentRun struct {
 func NewSpendCommand(a *cli.App) *cobra.Command {
 	var all bool
 	var by string
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "spend [RUN]",
 		Short: "Show the cost of a run's agents, attempt by attempt",
 		Long: `Show what the agents of the newest run, the given one, or all runs used and cost: a line for each
@@ -57,14 +57,14 @@ and with --by.
 
 Each cost has its source: reported (by the agent), computed (tokens times the price table), plan
 (list price of a call that a subscription pays), local (a model on this machine) or unknown. Unknown is
-never counted as 0: it is shown next to the sum. The command only reads the journal.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+never counted as 0: it is shown next to the sum. The command only reads the journal.`,
 		Example: `  runplan spend
   runplan spend --all --by day
   runplan spend --json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			name := strings.Join(args, "")
-			s, err := spentOf(ctx, a, p, name, all)
+			s, err := spentOf(ctx, p, name, all)
 			if err != nil {
 				return err
 			}
@@ -79,15 +79,14 @@ never counted as 0: it is shown next to the sum. The command only reads the jour
 			}
 			return s.print(a.Stdout, all)
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	cmd.Flags().BoolVar(&all, "all", false, "all runs of the repository")
-	cmd.Flags().StringVar(&by, "by", "", "print sums instead of attempts, by "+strings.Join(ledger.Keys(), ", "))
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&all, "all", false, "all runs of the repository")
+		f.StringVar(&by, "by", "", "print sums instead of attempts, by "+strings.Join(ledger.Keys(), ", "))
+	})
 }
 
 // spentOf reads the ledger of the selected runs: all, the named one, or the newest.
-func spentOf(ctx context.Context, a *cli.App, p *cli.Project, name string, all bool) (spent, error) {
+func spentOf(ctx context.Context, p *cli.Project, name string, all bool) (spent, error) {
 	s := spent{Runs: []spentRun{}, Lines: []ledger.Line{}, Calls: []spentCalls{}}
 	j, err := p.OpenJournal(ctx)
 	if err != nil {
@@ -116,7 +115,7 @@ func spentOf(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 		}
 	}
 	if name == "" {
-		if s.Calls, err = callsBeside(ctx, a, p, j); err != nil {
+		if s.Calls, err = callsBeside(ctx, p, j); err != nil {
 			return s, err
 		}
 	}
@@ -194,15 +193,15 @@ type spentCalls struct {
 	Source    agents.Source `json:"source"`
 }
 
-func callsBeside(ctx context.Context, a *cli.App, p *cli.Project, j *store.Journal) ([]spentCalls, error) {
+func callsBeside(ctx context.Context, p *cli.Project, j *store.Journal) ([]spentCalls, error) {
 	out := []spentCalls{}
 	sums, err := j.CallsBeside(ctx)
 	if err != nil || len(sums) == 0 {
 		return out, err
 	}
-	prices, err := price.Load(a.PriceFile())
+	prices, err := price.Load(p.PriceFile())
 	if err != nil {
-		a.Warn("no prices: " + err.Error())
+		p.Warn("no prices: " + err.Error())
 	}
 	here := localModels(ctx, p)
 	for _, s := range sums {

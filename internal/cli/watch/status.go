@@ -27,7 +27,7 @@ type statusOptions struct{ all, lines, metrics bool }
 // NewStatusCommand returns the command status.
 func NewStatusCommand(a *cli.App) *cobra.Command {
 	var o statusOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5", JSON: "all runs as JSON"}, &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "Show the state of runs",
 		Long: `Show the newest run, the given one, or all of them, batch by batch: the decisions and their
@@ -39,7 +39,7 @@ With --lines each batch is one line, for logs and for programs that read lines:
 
 With --metrics it shows the quality of the decisions, over all runs or the given one: predicted and
 actual speed-up, attempts, escalations, and the benefit of sampling compared with a plain retry. Unknown values
-are shown as "no data".` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+are shown as "no data".`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return errors.Join(cli.AtMostOne(cmd, "lines", "json"), cli.AtMostOne(cmd, "lines", "metrics"),
@@ -48,21 +48,19 @@ are shown as "no data".` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCan
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			name := strings.Join(args, "")
 			if o.metrics {
-				return showMetrics(ctx, a, p, name)
+				return showMetrics(ctx, p, name)
 			}
-			return showStatus(ctx, a, p, name, o)
+			return showStatus(ctx, p, name, o)
 		}),
-	}
-	f := cmd.Flags()
-	f.BoolVar(&a.JSON, "json", false, "print all runs as JSON")
-	f.BoolVar(&o.all, "all", false, "show all runs")
-	f.BoolVar(&o.lines, "lines", false, "one line a batch, for logs and programs")
-	f.BoolVar(&o.metrics, "metrics", false, "show the quality of the decisions")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.all, "all", false, "show all runs")
+		f.BoolVar(&o.lines, "lines", false, "one line a batch, for logs and programs")
+		f.BoolVar(&o.metrics, "metrics", false, "show the quality of the decisions")
+	})
 }
 
-func showStatus(ctx context.Context, a *cli.App, p *cli.Project, name string, o statusOptions) error {
-	sums, err := p.Summaries(ctx, runner.Filter{Run: name, Latest: !o.all && !a.JSON && name == ""})
+func showStatus(ctx context.Context, p *cli.Project, name string, o statusOptions) error {
+	sums, err := p.Summaries(ctx, runner.Filter{Run: name, Latest: !o.all && !p.JSON && name == ""})
 	if err != nil {
 		return err
 	}
@@ -71,13 +69,13 @@ func showStatus(ctx context.Context, a *cli.App, p *cli.Project, name string, o 
 		return cli.NoSuchRun(name)
 	}
 	if len(sums) == 1 {
-		a.TellForged(ctx, p, sums[0].Run)
+		p.TellForged(ctx, sums[0].Run)
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, sums)
+	if p.JSON {
+		return cli.AsJSON(p.Stdout, sums)
 	}
 	if len(sums) == 0 {
-		fmt.Fprintln(a.Stdout, "no runs yet")
+		fmt.Fprintln(p.Stdout, "no runs yet")
 		return nil
 	}
 	runs, err := standing(ctx, p, sums)
@@ -85,18 +83,18 @@ func showStatus(ctx context.Context, a *cli.App, p *cli.Project, name string, o 
 		return err
 	}
 	if o.lines {
-		return report.StatusLines(a.Stdout, runs)
+		return report.StatusLines(p.Stdout, runs)
 	}
-	out := a.StdoutFile()
-	err = report.Status(a.Stdout, runs, ui.StyleFor(a.Getenv, out), ui.Columns(out))
+	out := p.StdoutFile()
+	err = report.Status(p.Stdout, runs, ui.StyleFor(p.Getenv, out), ui.Columns(out))
 	if err != nil || o.all || name != "" {
 		return err
 	}
-	return tellOthers(ctx, a, p, sums[0].Run)
+	return tellOthers(ctx, p, sums[0].Run)
 }
 
 // tellOthers lists the other unfinished runs, so that the newest one does not hide them.
-func tellOthers(ctx context.Context, a *cli.App, p *cli.Project, newest string) error {
+func tellOthers(ctx context.Context, p *cli.Project, newest string) error {
 	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return err
@@ -106,7 +104,7 @@ func tellOthers(ctx context.Context, a *cli.App, p *cli.Project, newest string) 
 		if s.Run == newest || s.Status != runner.RunStopped && !s.Status.Live() {
 			continue
 		}
-		if _, err := fmt.Fprintf(a.Stdout, "also unfinished: run %s of %s, %s; runplan status %s\n", s.Run[:8],
+		if _, err := fmt.Fprintf(p.Stdout, "also unfinished: run %s of %s, %s; runplan status %s\n", s.Run[:8],
 			ui.Sanitize(s.Plan), s.Status, s.Run[:8]); err != nil {
 			return err
 		}
@@ -135,7 +133,7 @@ func standing(ctx context.Context, p *cli.Project, sums []runner.Summary) ([]rep
 
 // showMetrics prints the quality of the decisions of one run or of all runs (MET-02, MET-04, MET-06, MET-07), and the
 // quality of adapters (MET-08).
-func showMetrics(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
+func showMetrics(ctx context.Context, p *cli.Project, name string) error {
 	sums, err := p.Summaries(ctx, runner.Filter{Run: name})
 	if err != nil {
 		return err
@@ -164,18 +162,18 @@ func showMetrics(ctx context.Context, a *cli.App, p *cli.Project, name string) e
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, struct {
+	if p.JSON {
+		return cli.AsJSON(p.Stdout, struct {
 			report.Metrics
 			Sampling sampling.Comparison `json:"sampling"`
 			Adapters []AdapterMetric     `json:"adapters"`
 		}{m, rates, trained})
 	}
 	for _, l := range append(m.Lines(), rates.Lines()...) {
-		fmt.Fprintln(a.Stdout, l)
+		fmt.Fprintln(p.Stdout, l)
 	}
 	for _, t := range trained {
-		fmt.Fprintln(a.Stdout, t.Line())
+		fmt.Fprintln(p.Stdout, t.Line())
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type traceOptions struct {
 // NewTraceCommand returns the command trace.
 func NewTraceCommand(a *cli.App) *cobra.Command {
 	var o traceOptions
-	cmd := &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "trace [WHAT]",
 		Short: "Follow a requirement or task to its commit, files, tests and gates, and back",
 		Long: `Show which parts of its plan a run proved: for each task the requirements that it names, the batch, the
@@ -57,7 +57,7 @@ test is searched in the newest run of each plan, or in --run RUN.
 docs/trace.md describes requirements. A task that was proven with another wording than the plan or
 its requirement has now is shown with both.
 
-Exit status 1 means that no run made WHAT.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+Exit status 1 means that no run made WHAT.`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.AtMostOne(cmd, "json", "markdown", "html")
@@ -68,7 +68,7 @@ Exit status 1 means that no run made WHAT.` + cli.ExitStatus(cli.ExitOK, cli.Exi
 				return err
 			}
 			defer j.Close()
-			t := tracing{app: a, project: p, journal: j, options: o, reports: map[string]*trace.Report{}}
+			t := tracing{project: p, journal: j, options: o, reports: map[string]*trace.Report{}}
 			if t.runs, err = j.Runs(ctx); err != nil {
 				return err
 			}
@@ -77,19 +77,16 @@ Exit status 1 means that no run made WHAT.` + cli.ExitStatus(cli.ExitOK, cli.Exi
 			}
 			return t.trace(ctx, strings.TrimSpace(args[0]))
 		}),
-	}
-	f := cmd.Flags()
-	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	f.BoolVar(&o.markdown, "markdown", false, "print markdown, for a pull request")
-	f.BoolVar(&o.html, "html", false, "print one self-contained HTML page")
-	f.StringVar(&o.run, "run", "", "run to look in: its id or the beginning of it, its plan, or the name in its branch")
-	f.StringVar(&o.at, "at", "", "with FILE:LINE, the commit or branch in which the file is checked (else the checkout)")
-	return cmd
+	}, func(f *cli.Flags) {
+		f.BoolVar(&o.markdown, "markdown", false, "print markdown, for a pull request")
+		f.BoolVar(&o.html, "html", false, "print one self-contained HTML page")
+		f.StringVar(&o.run, "run", "", "run to look in: its id or the beginning of it, its plan, or the name in its branch")
+		f.StringVar(&o.at, "at", "", "with FILE:LINE, the commit or branch in which the file is checked (else the checkout)")
+	})
 }
 
 // tracing answers one question about the runs of a project.
 type tracing struct {
-	app     *cli.App
 	project *cli.Project
 	journal *store.Journal
 	options traceOptions
@@ -103,14 +100,14 @@ func (t *tracing) forward(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	t.app.TellForged(ctx, t.project, run)
+	t.project.TellForged(ctx, run)
 	r, err := t.report(ctx, run, true)
 	if err != nil {
 		return err
 	}
-	out := t.app.Hiding()
+	out := t.project.Hiding()
 	switch {
-	case t.app.JSON:
+	case t.project.JSON:
 		return cli.AsJSON(out, r)
 	case t.options.markdown:
 		_, err = io.WriteString(out, report.TraceMarkdown(r))
@@ -125,8 +122,8 @@ func (t *tracing) forward(ctx context.Context, name string) error {
 
 // display returns the style and the width of standard output; width 0 is unlimited.
 func (t *tracing) display() (ui.Style, int) {
-	out := t.app.StdoutFile()
-	return ui.StyleFor(t.app.Getenv, out), ui.Columns(out)
+	out := t.project.StdoutFile()
+	return ui.StyleFor(t.project.Getenv, out), ui.Columns(out)
 }
 
 // find returns the id of the named run; "" selects the newest.
@@ -159,7 +156,7 @@ func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Re
 	if r := t.reports[id]; r != nil {
 		return r, nil
 	}
-	r, err := TracedRun(ctx, t.project, t.app, t.journal, t.runs, run, older)
+	r, err := TracedRun(ctx, t.project, t.journal, t.runs, run, older)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +168,7 @@ func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Re
 }
 
 // TracedRun reads the data of a report and builds it, without data from git.
-func TracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal, runs []store.Run, id string,
+func TracedRun(ctx context.Context, p *cli.Project, j *store.Journal, runs []store.Run, id string,
 	older bool) (*trace.Report, error) {
 	var in trace.Input
 	plan, begun := "", false
@@ -195,7 +192,7 @@ func TracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal
 	}
 	text, err := os.ReadFile(PlanFileOf(p, plan))
 	if err == nil {
-		in.Text = []byte(a.Redactor(p).String(string(text)))
+		in.Text = []byte(p.Redactor().String(string(text)))
 		if _, err := planparse.Parse(plan, in.Text); err != nil {
 			return nil, cli.Usage(err, "")
 		}
@@ -204,7 +201,7 @@ func TracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal
 	} else {
 		text = in.Runs[0].PlanText
 	}
-	in.Stated = cli.Stated(p, a, plan, []byte(a.Redactor(p).String(string(text))))
+	in.Stated = cli.Stated(p, plan, []byte(p.Redactor().String(string(text))))
 	return trace.Build(in)
 }
 

@@ -69,10 +69,10 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 
 // show prints an answer. If no run made the thing, it says so and returns a failure.
 func (t *tracing) show(a *trace.Answer) error {
-	out := t.app.Hiding()
+	out := t.project.Hiding()
 	var err error
 	switch {
-	case t.app.JSON:
+	case t.project.JSON:
 		err = cli.AsJSON(out, a)
 	case t.options.html:
 		return cli.Usage(errors.New("--html shows a whole run"),
