@@ -107,8 +107,12 @@ func (o *bootstrapOptions) bootstrapExamples(ctx context.Context, p *cli.Project
 	}
 	err = p.Print(m, func() { printBootstrap(p.App, m, o.Dir) })
 	if err == nil && m.Used == 0 {
-		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no example in %d commits", m.Commits),
-			"the table shows why; use a repository with small commits whose messages say what changed")
+		advice := "use a repository with small commits whose messages say what changed"
+		if 2*m.Reasons[history.OtherCode] > m.Commits {
+			advice = "examples are made of Go, Python, TypeScript and JavaScript"
+		}
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no example in %d commits", m.Commits), "the table shows why; %s",
+			advice)
 	}
 	return err
 }
