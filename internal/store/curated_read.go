@@ -6,14 +6,13 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // marks returns "?, ?, ?" for a list of values, and the values.
 func marks[T any](values []T) (string, []any) {
-	args := make([]any, len(values))
-	for i, v := range values {
-		args[i] = v
-	}
+	args := lists.Map(values, func(v T) any { return v })
 	return strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", "), args
 }
 

@@ -104,10 +104,7 @@ func (c *CuratedReader) SearchCommits(ctx context.Context, words []string, limit
 	if len(words) == 0 {
 		return nil, nil
 	}
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = quotedWord(w)
-	}
+	quoted := lists.Map(words, quotedWord)
 	return rows[Hit](ctx, c.db, "the search",
 		"SELECT rowid, -bm25(commit_words) AS score FROM commit_words WHERE commit_words MATCH ? ORDER BY score DESC, "+
 			"rowid LIMIT ?", strings.Join(quoted, " OR "), limit)
