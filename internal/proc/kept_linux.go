@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/runplan/runplan/internal/lists"
 )
 
 // kept is a program under a keeper.
@@ -223,7 +221,10 @@ func receive(in io.Reader) *wire {
 
 // sendFiles sends a line and open files with it.
 func sendFiles(conn *net.UnixConn, line string, files []*os.File) error {
-	fds := lists.Map(files, func(f *os.File) int { return int(f.Fd()) })
+	fds := make([]int, len(files))
+	for i, f := range files {
+		fds[i] = int(f.Fd())
+	}
 	// The files go with the first byte: a longer message could be sent in parts.
 	if _, _, err := conn.WriteMsgUnix([]byte(line[:1]), unix.UnixRights(fds...), nil); err != nil {
 		return err

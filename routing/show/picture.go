@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/layered"
-	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/svg"
 	"github.com/runplan/runplan/planparse"
@@ -124,7 +123,12 @@ func looks() []look {
 }
 
 func lookOf(name string) look {
-	return lists.First(looks(), func(l look) bool { return l.name == name })
+	for _, l := range looks() {
+		if l.name == name {
+			return l
+		}
+	}
+	return look{}
 }
 
 // SVG draws the graph of a decision. It shows the reason of an edge as a tooltip.
