@@ -140,8 +140,7 @@ func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
 
 func (p *fileParser) yamlError(err error) {
 	line, message := yamldoc.Place(err)
-	var unknown *yaml.UnknownFieldError
-	if errors.As(err, &unknown) {
+	if _, ok := errors.AsType[*yaml.UnknownFieldError](err); ok {
 		message += "; the fields are id, title, severity, languages, category, scope, exclude, pattern (type, regex, " +
 			"unless, code, description), fix, example (bad, good)"
 	}

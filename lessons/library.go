@@ -105,8 +105,7 @@ func (y Layer) read() ([]*Lesson, FileErrors, error) {
 			parse = parseTested
 		}
 		l, err := parse(path.Join(y.Dir, e.Name()), src)
-		var wrong FileErrors
-		if errors.As(err, &wrong) {
+		if wrong, ok := errors.AsType[FileErrors](err); ok {
 			errs = append(errs, wrong...)
 			continue
 		}

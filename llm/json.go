@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	jsonschema "github.com/runplan/runplan/internal/schema"
 )
 
@@ -74,57 +76,24 @@ const deepest = 1000
 // noneTwice checks that text is one JSON value without duplicate fields. encoding/json would silently use the last
 // one.
 func noneTwice(text string) error {
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	type level struct {
-		names map[string]bool // nil in an array
-		key   bool            // the next token is a name
-	}
-	var open []level
-	for {
-		tok, err := dec.Token()
+	for d := jsontext.NewDecoder(strings.NewReader(text)); ; {
+		_, err := d.ReadToken()
 		switch {
+		case errors.Is(err, jsontext.ErrDuplicateName):
+			return errors.New("an object has a field twice")
 		case errors.Is(err, io.EOF):
 			return errors.New("it ends in the middle, or is empty")
 		case err != nil:
 			return err
+		case d.StackDepth() > deepest:
+			return fmt.Errorf("it is more than %d deep", deepest)
+		case d.StackDepth() == 0:
+			if rest := strings.TrimSpace(text[d.InputOffset():]); rest != "" {
+				return fmt.Errorf("%d bytes of text follow the value", len(rest))
+			}
+			return nil
 		}
-		switch d := tok.(type) {
-		case json.Delim:
-			if d == '}' || d == ']' {
-				open = open[:len(open)-1]
-				break
-			}
-			if n := len(open); n > 0 {
-				open[n-1].key = open[n-1].names != nil
-			}
-			l := level{}
-			if d == '{' {
-				l = level{map[string]bool{}, true}
-			}
-			if open = append(open, l); len(open) > deepest {
-				return fmt.Errorf("it is more than %d deep", deepest)
-			}
-			continue
-		case string:
-			if n := len(open); n > 0 && open[n-1].key {
-				if open[n-1].names[d] {
-					return errors.New("an object has a field twice")
-				}
-				open[n-1].names[d], open[n-1].key = true, false
-				continue
-			}
-		}
-		if n := len(open); n > 0 {
-			open[n-1].key = open[n-1].names != nil
-			continue
-		}
-		break
 	}
-	if rest := strings.TrimSpace(text[dec.InputOffset():]); rest != "" {
-		return fmt.Errorf("%d bytes of text follow the value", len(rest))
-	}
-	return nil
 }
 
 // Unfenced removes one fence around the whole text: a first line of three or more backticks, optionally with json, and

@@ -11,6 +11,7 @@ import (
 	"github.com/shirou/gopsutil/v3/mem"
 
 	"github.com/runplan/runplan/internal/condition"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 )
@@ -174,12 +175,9 @@ func (s *layout) sharing() []int {
 			by[h]++
 		}
 	}
-	var out []int
-	for _, i := range s.run {
-		if slices.ContainsFunc(s.hints[i], func(h string) bool { return by[h] > 1 }) {
-			out = append(out, i)
-		}
-	}
+	out := lists.Filter(s.run, func(i int) bool {
+		return slices.ContainsFunc(s.hints[i], func(h string) bool { return by[h] > 1 })
+	})
 	return out
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // layout applies the graph to the batches that run. Skipped batches are transparent: a batch that needs one waits
@@ -185,12 +187,7 @@ func (s *layout) widest() []int {
 			visit(i)
 		}
 	}
-	var out []int
-	for _, i := range s.run {
-		if ends.has(i) && !reached.has(i) {
-			out = append(out, i)
-		}
-	}
+	out := lists.Filter(s.run, func(i int) bool { return ends.has(i) && !reached.has(i) })
 	return out
 }
 

@@ -175,12 +175,7 @@ func database(kind string, args, flags []string, valued ...string) string {
 
 // service names the unit that is started or stopped. A status query changes nothing.
 func service(name string, args []string) string {
-	var words []string
-	for _, a := range args {
-		if !strings.HasPrefix(a, "-") {
-			words = append(words, a)
-		}
-	}
+	words := lists.Filter(args, func(a string) bool { return !strings.HasPrefix(a, "-") })
 	if len(words) < 2 {
 		return ""
 	}

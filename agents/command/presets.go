@@ -1,14 +1,18 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
-	_ "embed"
+	"embed"
 	"fmt"
 	"maps"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/config"
@@ -22,10 +26,14 @@ const (
 	Full      = "full"      // everything, including commands
 )
 
+// readStdin is the task argument for CLIs that add their standard input to it.
+const readStdin = "Carry out the task that is given on standard input."
+
 // Preset says how to run a CLI without a terminal: its arguments, environment and output format.
 //
-// Arguments may contain {brief} and {temp}: the brief's file, and a folder outside the workspace. Arguments with
-// {model} are omitted if no model is set. Variables may contain {temp} too.
+// Arguments may contain {brief} and {temp}: the brief's file, and a folder outside the workspace. {read_stdin} is a
+// task for CLIs that add their standard input to it. Arguments with {model} are omitted if no model is set. Variables
+// may contain {temp} too.
 type Preset struct {
 	Name    string
 	Format  stream.Format
@@ -35,164 +43,63 @@ type Preset struct {
 	Last    []string // after all other arguments
 
 	Permissions   map[string][]string          // arguments by permission; a missing permission is not supported
-	PermissionEnv map[string]map[string]string // variables by permission
+	PermissionEnv map[string]map[string]string `toml:"permission_env"` // variables by permission
 	Env           map[string]string
-	Files         map[string]string // files in {temp}, by name
-	PassEnv       []string          // user variables that the CLI needs to sign in; exact names
+	Files         map[string]string // files in {temp}, by name; "" is the embedded file of that name
+	PassEnv       []string          `toml:"pass_env"` // user variables that the CLI needs to sign in; exact names
+	Providers     bool              // it also gets the keys of all providers
 	Models        map[string]string // tier → model, if the CLI has stable names
 	// retries against a limit before runplan ends the CLI and waits itself; 0 sets no maximum
 	Tries    int
-	RootFull string // variable that must be 1 for Full as root; "" if not needed
+	RootFull string `toml:"root_full"` // variable that must be 1 for Full as root; "" if not needed
 
-	Version []string // arguments that print the version
-	Seen    string   // last version whose output was checked; "" if only its documentation was read
-	Install string   // install command or address
+	// State lists the paths where the CLI keeps its sign-in, sessions and caches. A sandbox must let it write there. A
+	// name that begins with $ is a variable that holds a folder.
+	State []string
+	// Where a CLI with a fixed vendor sends its input: hosts, the variable that sets another address, and variables that
+	// switch to another service.
+	Hosts    string
+	Address  string
+	Services map[string]string
+
+	Seen    string // last version whose output was checked; "" if only its documentation was read
+	Install string // install command or address
 }
 
-// providers returns more and the key variables of the providers that most CLIs support.
-func providers(more ...string) []string {
-	return append([]string{
-		"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "GOOGLE_API_KEY",
-		"OPENROUTER_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY",
-	}, more...)
-}
-
-// readStdin is the task argument for CLIs that add their standard input to it.
-const readStdin = "Carry out the task that is given on standard input."
+// data holds the presets. pi.mjs keeps pi's HTTP libraries from waiting silently for the time of a Retry-After header:
+// pi itself retries a few times and reports each. Only this prints the header.
+//
+//go:embed presets.toml pi.mjs
+var data embed.FS
 
 // Presets lists the supported CLIs, in order of preference.
-func Presets() []Preset {
-	version := []string{"--version"}
-	return []Preset{
-		{
-			Name: "claude", Format: stream.Claude, Program: "claude",
-			// The brief comes on standard input. stream-json requires --verbose.
-			Args:  []string{"-p", "--output-format", "stream-json", "--verbose"},
-			Model: []string{"--model", "{model}"},
-			Permissions: map[string][]string{
-				Workspace: {"--permission-mode", "acceptEdits"}, Ask: {"--permission-mode", "default"},
-				Full: {"--permission-mode", "bypassPermissions"},
-			},
-			RootFull: "IS_SANDBOX",
-			Env: map[string]string{
-				"CLAUDE_CODE_MAX_RETRIES":                  "3", // its own retries; runplan waits better
-				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
-			},
-			PassEnv: []string{
-				"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
-				"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "AWS_REGION", "AWS_PROFILE", "CLOUD_ML_REGION",
-				"ANTHROPIC_VERTEX_PROJECT_ID",
-			},
-			Models:  map[string]string{"small": "haiku", "medium": "sonnet", "large": "opus"},
-			Version: version, Seen: "2.1.330", Install: "npm install -g @anthropic-ai/claude-code",
-		},
-		{
-			Name: "codex", Format: stream.Codex, Program: "codex",
-			Args: []string{"exec", "--json"}, Model: []string{"-m", "{model}"}, Last: []string{"-"},
-			Permissions: map[string][]string{
-				Workspace: {"-s", "workspace-write"}, Ask: {"-s", "read-only"}, Full: {"-s", "danger-full-access"},
-			},
-			// codex uses OPENAI_API_KEY only if its config.toml names it
-			PassEnv: []string{"CODEX_API_KEY", "CODEX_HOME", "OPENAI_API_KEY"},
-			Version: version, Seen: "0.169.0", Install: "npm install -g @openai/codex",
-		},
-		{
-			Name: "gemini", Format: stream.Gemini, Program: "gemini",
-			// Its check for trusted folders does not know a new worktree.
-			Args: []string{"-p", readStdin, "-o", "stream-json", "--skip-trust"}, Model: []string{"-m", "{model}"},
-			Permissions: map[string][]string{
-				Workspace: {"--approval-mode", "auto_edit"}, Ask: {"--approval-mode", "default"}, Full: {"--approval-mode", "yolo"},
-			},
-			// It would retry ten times, half a minute apart, and has no argument to change that.
-			Tries: 3,
-			PassEnv: []string{
-				"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION",
-				"GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA", "GOOGLE_APPLICATION_CREDENTIALS",
-			},
-			Version: version, Seen: "0.61.0", Install: "npm install -g @google/gemini-cli",
-		},
-		{
-			Name: "opencode", Format: stream.OpenCode, Program: "opencode",
-			// Only its log says that it retries.
-			Args: []string{"run", "--format", "json", "--print-logs", "--log-level", "WARN"}, Model: []string{"-m", "{model}"},
-			Permissions: map[string][]string{Workspace: nil, Ask: nil, Full: {"--auto"}},
-			PermissionEnv: map[string]map[string]string{
-				// The default runs commands without asking.
-				Workspace: {"OPENCODE_PERMISSION": `{"edit":"allow","bash":"ask"}`},
-			},
-			Env:     map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1"},
-			PassEnv: providers("OPENCODE_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT", "OPENCODE_CONFIG_DIR"),
-			Version: version, Seen: "1.18.33", Install: "npm install -g opencode-ai",
-		},
-		{
-			Name: "aider", Format: stream.Aider, Program: "aider",
-			Args: []string{
-				"--message-file", "{brief}", "--yes-always", "--no-stream", "--no-pretty", "--no-check-update",
-				"--no-show-release-notes", "--analytics-disable", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore",
-				"--chat-history-file", "{temp}/aider.chat.md", "--input-history-file", "{temp}/aider.input",
-			},
-			Model:       []string{"--model", "{model}"},
-			Permissions: map[string][]string{Workspace: {"--no-suggest-shell-commands"}, Full: {"--suggest-shell-commands"}},
-			PassEnv:     providers("OLLAMA_API_BASE", "OPENAI_API_BASE", "AIDER_MODEL"),
-			Version:     version, Install: "python -m pip install aider-install && aider-install",
-		},
-		{
-			Name: "goose", Format: stream.Goose, Program: "goose",
-			Args:        []string{"run", "-i", "{brief}", "--no-session", "--output-format", "stream-json"},
-			Model:       []string{"--model", "{model}"},
-			Permissions: map[string][]string{Workspace: nil, Ask: nil, Full: nil},
-			PermissionEnv: map[string]map[string]string{
-				// Without a terminal it writes only in this mode.
-				Workspace: {"GOOSE_MODE": "auto"}, Ask: {"GOOSE_MODE": "approve"}, Full: {"GOOSE_MODE": "auto"},
-			},
-			PassEnv: providers("GOOSE_PROVIDER", "GOOSE_MODEL", "OLLAMA_HOST", "OPENAI_HOST", "OPENAI_BASE_PATH"),
-			Version: version, Install: "see https://block.github.io/goose/docs/getting-started/installation",
-		},
-		{
-			Name: "crush", Format: stream.Crush, Program: "crush",
-			Args: []string{"run", "--quiet"}, Model: []string{"--model", "{model}"},
-			// Without a terminal it allows itself all tools.
-			Permissions: map[string][]string{Workspace: nil, Full: nil},
-			PassEnv:     providers("CRUSH_GLOBAL_CONFIG", "CRUSH_GLOBAL_DATA"),
-			Version:     version, Install: "npm install -g @charmland/crush",
-		},
-		{
-			Name: "qwen", Format: stream.Qwen, Program: "qwen",
-			Args: []string{"-p", readStdin, "--output-format", "stream-json"}, Model: []string{"--model", "{model}"},
-			Permissions: map[string][]string{
-				Workspace: {"--approval-mode", "auto-edit"}, Ask: {"--approval-mode", "default"}, Full: {"--approval-mode", "yolo"},
-			},
-			// It reports a limit only after seven tries, and would wait over a minute ten times.
-			Tries: 1,
-			// Its HTTP library would wait silently for the time of a Retry-After header.
-			Files: map[string]string{"qwen.json": `{"model": {"generationConfig": {"maxRetries": 0}}}`},
-			Env:   map[string]string{"QWEN_CODE_SYSTEM_DEFAULTS_PATH": "{temp}/qwen.json", "QWEN_CODE_UNATTENDED_RETRY": "1"},
-			PassEnv: []string{
-				"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY", "QWEN_HOME",
-				"QWEN_CODE_SYSTEM_DEFAULTS_PATH", "QWEN_CODE_UNATTENDED_RETRY",
-			},
-			Version: version, Seen: "0.24.4", Install: "npm install -g @qwen-code/qwen-code",
-		},
-		{
-			Name: "pi", Format: stream.Pi, Program: "pi",
-			Args:  []string{"--mode", "json", "-p", "--no-session", "-e", "{temp}/pi.mjs"},
-			Model: []string{"--model", "{model}"},
-			Files: map[string]string{"pi.mjs": piExtension},
-			// It never asks: its permissions are its list of tools.
-			Permissions: map[string][]string{
-				Workspace: {"--tools", "read,edit,write,grep,find,ls"}, Ask: {"--tools", "read,grep,find,ls"}, Full: nil,
-			},
-			PassEnv: providers("PI_CODING_AGENT_DIR"),
-			Version: version, Seen: "0.73.1", Install: "npm install -g @mariozechner/pi-coding-agent",
-		},
-	}
-}
+func Presets() []Preset { return slices.Clone(presets()) }
 
-// piExtension keeps pi's HTTP libraries from waiting silently for the time of a Retry-After header: pi itself retries a
-// few times and reports each. Only this prints the header.
-//
-//go:embed pi.mjs
-var piExtension string
+var presets = sync.OnceValue(func() []Preset {
+	var all struct {
+		Providers []string
+		Preset    []Preset
+	}
+	text, err := data.ReadFile("presets.toml")
+	if err == nil {
+		err = toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&all)
+	}
+	if err != nil {
+		panic(err) // a test reads them
+	}
+	for i := range all.Preset {
+		p := &all.Preset[i]
+		if p.Providers {
+			p.PassEnv = append(slices.Clone(all.Providers), p.PassEnv...)
+		}
+		for name, text := range p.Files {
+			if file, err := data.ReadFile(name); err == nil && text == "" {
+				p.Files[name] = string(file)
+			}
+		}
+	}
+	return all.Preset
+})
 
 // PresetOf returns the preset with a name.
 func PresetOf(name string) (Preset, bool) {
@@ -219,7 +126,7 @@ func (p *Preset) arguments(permission, model, brief, temp string) ([]string, err
 	if model != "" {
 		list = slices.Concat(list, p.Model)
 	}
-	fill := strings.NewReplacer("{brief}", brief, "{temp}", temp, "{model}", model)
+	fill := strings.NewReplacer("{brief}", brief, "{temp}", temp, "{model}", model, "{read_stdin}", readStdin)
 	list = slices.Concat(list, p.Last)
 	for i := range list {
 		list[i] = fill.Replace(list[i])
@@ -260,52 +167,26 @@ type Reach struct {
 // byProvider describes a CLI that calls the provider of its model.
 const byProvider = "the provider of its model"
 
-// vendors returns the hosts of CLIs with a fixed vendor. It also returns the variables that set another address,
-// or that switch to another service.
-func vendors() map[string]struct {
-	hosts    string
-	address  string
-	services map[string]string
-} {
-	type v = struct {
-		hosts    string
-		address  string
-		services map[string]string
-	}
-	return map[string]v{
-		"claude": {"api.anthropic.com", "ANTHROPIC_BASE_URL",
-			map[string]string{"CLAUDE_CODE_USE_BEDROCK": "Amazon Bedrock", "CLAUDE_CODE_USE_VERTEX": "Google Vertex AI"}},
-		// No variable changes its address, not even OPENAI_BASE_URL.
-		"codex": {"api.openai.com; chatgpt.com if it is signed in with a subscription; or the address in its own config.toml",
-			"",
-			nil},
-		"gemini": {"generativelanguage.googleapis.com, or cloudcode-pa.googleapis.com if it is signed in with an account",
-			"GOOGLE_GEMINI_BASE_URL", map[string]string{"GOOGLE_GENAI_USE_VERTEXAI": "Google Vertex AI"}},
-		"qwen": {"the provider it is signed in with", "OPENAI_BASE_URL", nil},
-	}
-}
-
 // Reach returns where the agent sends its input, according to its settings. For programs without a preset that is
 // unknown.
 func (a *Agent) Reach() Reach {
 	if a.cfg.Preset == nil || len(a.cfg.Command) > 0 {
 		return Reach{To: "wherever " + first(a.cfg.Command) + " sends it"}
 	}
-	name := a.cfg.Preset.Name
+	p := a.cfg.Preset
 	env := a.seen()
-	v := vendors()[name]
-	for _, s := range slices.Sorted(maps.Keys(v.services)) {
+	for _, s := range slices.Sorted(maps.Keys(p.Services)) {
 		if value := proc.Getenv(env, s); value != "" && value != "0" && !strings.EqualFold(value, "false") {
-			return Reach{To: v.services[s], Local: new(bool)}
+			return Reach{To: p.Services[s], Local: new(bool)}
 		}
 	}
-	if v.address != "" {
-		if base := proc.Getenv(env, v.address); base != "" {
-			return address(v.address, base)
+	if p.Address != "" {
+		if base := proc.Getenv(env, p.Address); base != "" {
+			return address(p.Address, base)
 		}
 	}
-	if v.hosts != "" {
-		return Reach{To: v.hosts, Local: new(bool)}
+	if p.Hosts != "" {
+		return Reach{To: p.Hosts, Local: new(bool)}
 	}
 	return a.reachByModel(env)
 }

@@ -72,7 +72,7 @@ func TestPresetsAreComplete(t *testing.T) {
 	var names []string
 	for _, p := range Presets() {
 		names = append(names, p.Name)
-		if p.Program == "" || p.Install == "" || len(p.Version) == 0 || !slices.Contains(stream.Formats(), p.Format) {
+		if p.Program == "" || p.Install == "" || !slices.Contains(stream.Formats(), p.Format) {
 			t.Errorf("%s lacks something: %+v", p.Name, p)
 		}
 		if _, ok := p.Permissions[Workspace]; !ok {
@@ -103,7 +103,7 @@ func TestPresetsAreComplete(t *testing.T) {
 	}
 }
 
-// The data about each preset are complete outside of [Presets] too. Without its folders a sandbox keeps it from signing
+// The data about each preset are complete. Without its folders a sandbox keeps it from signing
 // in, and without its hosts runplan egress does not say where it sends data.
 func TestPresetDataIsComplete(t *testing.T) {
 	top := filepath.Join("..", "..")
@@ -123,15 +123,12 @@ func TestPresetDataIsComplete(t *testing.T) {
 	if len(lists) != 4 {
 		t.Fatal("the setting agents.NAME.preset does not exist")
 	}
-	known := map[string]bool{}
 	for _, p := range Presets() {
-		known[p.Name] = true
-		if states()[p.Name] == "" {
-			t.Errorf("%s is not in states (watch.go): which folders does it write?", p.Name)
+		if len(p.State) == 0 {
+			t.Errorf("%s has no state in presets.toml: which folders does it write?", p.Name)
 		}
-		several := !slices.ContainsFunc(providers(), func(v string) bool { return !slices.Contains(p.PassEnv, v) })
-		if vendors()[p.Name].hosts == "" && !several {
-			t.Errorf("%s gets no keys of several providers and is not in vendors (presets.go): where does it send data?", p.Name)
+		if p.Hosts == "" && !p.Providers {
+			t.Errorf("%s gets no keys of several providers and has no hosts in presets.toml: where does it send data?", p.Name)
 		}
 		for _, file := range []string{"agents/testdata/agents/" + p.Name + "/success.txt",
 			"testscripts/testdata/script/agents_cli_" + p.Name + ".txtar"} {
@@ -143,16 +140,6 @@ func TestPresetDataIsComplete(t *testing.T) {
 			if !regexp.MustCompile(`\b` + p.Name + `\b`).MatchString(text) {
 				t.Errorf("%s is missing in %s", p.Name, list)
 			}
-		}
-	}
-	for name := range states() {
-		if !known[name] {
-			t.Errorf("states in watch.go names %s, but no preset has that name", name)
-		}
-	}
-	for name := range vendors() {
-		if !known[name] {
-			t.Errorf("vendors in presets.go names %s, but no preset has that name", name)
 		}
 	}
 }

@@ -36,9 +36,8 @@ type Agent struct {
 	planPath string
 	reaper   *proc.Reaper
 
-	// Engine is the command that calls [EngineMain]: the testscript engine then runs in its own process, under the
-	// limits of the attempt. Without it, the engine runs in this process and keeps the output of its commands in
-	// memory. In both cases it prints only at its end, so the idle limit does not apply.
+	// Engine is the command that calls [EngineMain]: the testscript engine runs in its own process, under the limits of
+	// the attempt.
 	Engine []string
 }
 

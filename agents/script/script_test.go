@@ -55,6 +55,7 @@ func run(t *testing.T, tk agents.Task, a *Agent) (agents.Result, []string) {
 	t.Helper()
 	if a == nil {
 		a = New("plan.md", nil)
+		a.Engine = []string{os.Args[0], "__testscript"}
 	}
 	var lines []string
 	res, err := a.Run(t.Context(), tk, agents.ObserverFunc(func(s string) { lines = append(lines, s) }))
@@ -245,51 +246,43 @@ func TestParseExpected(t *testing.T) {
 }
 
 func TestTestscriptUsesWorkspace(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	tk := task(t, batch(
+		planparse.Block{Kind: file, Path: "in.txt", Text: "hello\n"},
+		planparse.Block{Kind: txtars, Line: 30,
+			Text: "exec cat in.txt\nstdout hello\ncmp stdout $WORK/want\ncp $WORK/want out.txt\n" +
+				"exists $WORKSPACE/out.txt\nexec sh -c 'echo $HELLO $WORKSPACE'\nstdout ^world\nexec sleep 30 &\n-- want " +
+				"--\nhello\n"},
+		planparse.Block{Kind: txtars, Line: 40, Text: "skip 'not on a Tuesday'\n"},
+	))
+	a := New("plan.md", nil)
+	a.Engine = []string{os.Args[0], "__testscript"}
+	res, _ := run(t, tk, a)
+	if res.Outcome != agents.Done || !strings.Contains(res.Summary, "not on a Tuesday") {
+		t.Fatalf("got %+v", res)
 	}
-	for name, command := range map[string][]string{"in this process": nil, "in its own": {exe, "__testscript"}} {
-		t.Run(name, func(t *testing.T) {
-			tk := task(t, batch(
-				planparse.Block{Kind: file, Path: "in.txt", Text: "hello\n"},
-				planparse.Block{Kind: txtars, Line: 30,
-					Text: "exec cat in.txt\nstdout hello\ncmp stdout $WORK/want\ncp $WORK/want out.txt\n" +
-						"exists $WORKSPACE/out.txt\nexec sh -c 'echo $HELLO $WORKSPACE'\nstdout ^world\nexec sleep 30 &\n-- want " +
-						"--\nhello\n"},
-				planparse.Block{Kind: txtars, Line: 40, Text: "skip 'not on a Tuesday'\n"},
-			))
-			a := New("plan.md", nil)
-			a.Engine = command
-			res, _ := run(t, tk, a)
-			if res.Outcome != agents.Done || !strings.Contains(res.Summary, "not on a Tuesday") {
-				t.Fatalf("got %+v", res)
-			}
-			if got := read(t, tk.Dir, "out.txt"); got != "hello\n" {
-				t.Errorf("got %q", got)
-			}
-			if left, _ := os.ReadDir(tk.TempDir); len(left) != 0 {
-				t.Errorf("left behind: %v", left)
-			}
-			tk.Batch = batch(planparse.Block{Kind: txtars, Line: 30, Text: "exec echo out\n! exec echo no\n"})
-			res, _ = run(t, tk, a)
-			if res.Findings[0].Line != 32 || !strings.Contains(res.Detail, "FAIL: plan.md:32: ") {
-				t.Errorf("got %+v", res)
-			}
-			tk.Batch = batch(planparse.Block{Kind: txtars, Line: 30, Text: "exec sh -c 'setsid sleep 3600'\n"})
-			tk.Limits = agents.Limits{Total: 300 * time.Millisecond, Grace: 100 * time.Millisecond}
-			res, _ = run(t, tk, a)
-			if res.Outcome != agents.TimedOut {
-				t.Errorf("got %+v", res)
-			}
-			tk.Limits = agents.Limits{}
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(200*time.Millisecond, func() { cancel(errors.New("enough")) })
-			res, err := a.Run(ctx, tk, nil)
-			if err != nil || !strings.Contains(res.Summary, "enough") {
-				t.Errorf("got %+v, %v", res, err)
-			}
-		})
+	if got := read(t, tk.Dir, "out.txt"); got != "hello\n" {
+		t.Errorf("got %q", got)
+	}
+	if left, _ := os.ReadDir(tk.TempDir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	tk.Batch = batch(planparse.Block{Kind: txtars, Line: 30, Text: "exec echo out\n! exec echo no\n"})
+	res, _ = run(t, tk, a)
+	if res.Findings[0].Line != 32 || !strings.Contains(res.Detail, "FAIL: plan.md:32: ") {
+		t.Errorf("got %+v", res)
+	}
+	tk.Batch = batch(planparse.Block{Kind: txtars, Line: 30, Text: "exec sh -c 'setsid sleep 3600'\n"})
+	tk.Limits = agents.Limits{Total: 300 * time.Millisecond, Grace: 100 * time.Millisecond}
+	res, _ = run(t, tk, a)
+	if res.Outcome != agents.TimedOut {
+		t.Errorf("got %+v", res)
+	}
+	tk.Limits = agents.Limits{}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(200*time.Millisecond, func() { cancel(errors.New("enough")) })
+	res, err := a.Run(ctx, tk, nil)
+	if err != nil || !strings.Contains(res.Summary, "enough") {
+		t.Errorf("got %+v, %v", res, err)
 	}
 }
 

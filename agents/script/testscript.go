@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -43,42 +42,32 @@ func (w *work) testscript(ctx context.Context, b planparse.Block) error {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("create a folder for the script: %w", err)
 	}
-	var rep engineReport
-	if len(w.agent.Engine) > 0 {
-		res, err := w.run(ctx, proc.Cmd{
-			Args:   append(slices.Clip(w.agent.Engine), file, w.task.Dir),
-			Limits: proc.Limits{Idle: -1}, // the engine prints after the script has ended
-		})
-		if err != nil {
-			return err
-		}
-		if res.Ended != proc.Exited {
-			return w.expectSuccess(res, "the testscript block")
-		}
-		rep = engineReport{failed: res.Exit != 0, log: res.Tail, skipped: skipLine(res.Tail)}
-	} else {
-		rep = w.inProcess(ctx, file)
-		rep.log = w.task.Hide(rep.log)
-		for line := range strings.Lines(strings.ReplaceAll(rep.log, file, w.agent.planPath)) {
-			w.say(strings.TrimRight(line, "\n"))
-		}
+	res, err := w.run(ctx, proc.Cmd{
+		Args:   append(slices.Clip(w.agent.Engine), file, w.task.Dir),
+		Limits: proc.Limits{Idle: -1}, // the engine prints after the script has ended
+	})
+	if err != nil {
+		return err
 	}
-	return w.judge(ctx, rep, file, text)
+	if res.Ended != proc.Exited {
+		return w.expectSuccess(res, "the testscript block")
+	}
+	return w.judge(ctx, res, file, text)
 }
 
 // judge turns the engine's output into a failure that names the line of the plan.
-func (w *work) judge(ctx context.Context, rep engineReport, file, text string) error {
-	if rep.skipped != "" {
-		w.notes = append(w.notes, "a testscript block skipped itself: "+rep.skipped)
+func (w *work) judge(ctx context.Context, res proc.Result, file, text string) error {
+	if why := skipLine(res.Tail); why != "" {
+		w.notes = append(w.notes, "a testscript block skipped itself: "+why)
 	}
-	if !rep.failed {
+	if res.Exit == 0 {
 		return nil
 	}
 	if err := w.check(ctx); err != nil {
 		return err
 	}
-	f := &failure{message: "the testscript block failed", output: strings.ReplaceAll(rep.log, file, w.agent.planPath)}
-	m := regexp.MustCompile(`(?m)^FAIL: .*?plan\.txtar:(\d+): (.*)$`).FindStringSubmatch(rep.log)
+	f := &failure{message: "the testscript block failed", output: strings.ReplaceAll(res.Tail, file, w.agent.planPath)}
+	m := regexp.MustCompile(`(?m)^FAIL: .*?plan\.txtar:(\d+): (.*)$`).FindStringSubmatch(res.Tail)
 	if m == nil {
 		return f
 	}
@@ -88,39 +77,6 @@ func (w *work) judge(ctx context.Context, rep engineReport, file, text string) e
 		f.message = fmt.Sprintf("testscript: %s: %s", strings.TrimSpace(lines[f.line-1]), m[2])
 	}
 	return f
-}
-
-// inProcess runs the engine in this process. Its commands are ordinary child processes. When ctx or the time limit
-// ends, they are found by their tag and killed, and the script fails.
-func (w *work) inProcess(ctx context.Context, file string) engineReport {
-	untag := w.agent.reaper.Tag(w.tag)
-	defer untag()
-	done := make(chan engineReport, 1)
-	go func() {
-		done <- runEngine(file, w.task.Dir, false, append(w.task.Environ(w.task.Project...), w.tag), w.deadline)
-	}()
-	if !w.deadline.IsZero() {
-		limited, cancel := context.WithDeadline(ctx, w.deadline)
-		defer cancel()
-		ctx = limited
-	}
-	select {
-	case rep := <-done:
-		if n := proc.Sweep(w.tag); n > 0 {
-			w.notes = append(w.notes, proc.Result{Swept: n}.LeftBehind())
-		}
-		return rep
-	case <-ctx.Done():
-	}
-	for { // the script may still start another command
-		proc.Sweep(w.tag)
-		select {
-		case rep := <-done:
-			proc.Sweep(w.tag)
-			return rep
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }
 
 // EngineMain is the command behind [Agent.Engine]: it runs the script args[0] in the workspace args[1], prints the
@@ -135,12 +91,12 @@ func EngineMain(args []string, environ []string, stdout io.Writer) int {
 		_, _ = fmt.Fprintln(stdout, "usage: [-own] SCRIPT WORKSPACE")
 		return 2
 	}
-	rep := runEngine(args[0], args[1], own, environ, time.Time{})
-	_, _ = io.WriteString(stdout, rep.log)
-	if rep.skipped != "" {
-		_, _ = fmt.Fprintln(stdout, skipMark+rep.skipped)
+	e := runEngine(args[0], args[1], own, environ)
+	_, _ = io.WriteString(stdout, e.log.String())
+	if e.skipped != "" {
+		_, _ = fmt.Fprintln(stdout, skipMark+e.skipped)
 	}
-	if rep.failed {
+	if e.failed {
 		return 1
 	}
 	return 0
@@ -157,20 +113,13 @@ func skipLine(log string) string {
 	return text
 }
 
-type engineReport struct {
-	failed  bool
-	skipped string
-	log     string
-}
-
 // runEngine runs one script file. It may write to the folder of the file. With own, the script starts in its own
 // folder.
-func runEngine(file, workspace string, own bool, env []string, deadline time.Time) engineReport {
+func runEngine(file, workspace string, own bool, env []string) *engine {
 	t := &engine{}
 	p := testscript.Params{
 		Files:       []string{file},
 		WorkdirRoot: filepath.Dir(file),
-		Deadline:    deadline,
 		Setup: func(e *testscript.Env) error {
 			tmp := e.Getenv("TMPDIR")
 			e.Vars = append(e.Vars, env...)
@@ -199,32 +148,24 @@ func runEngine(file, workspace string, own bool, env []string, deadline time.Tim
 		testscript.RunT(t, p)
 	})
 	wg.Wait()
-	return t.report()
+	return t
 }
 
 // engine implements the test interface that the testscript engine needs.
 type engine struct {
-	mu  sync.Mutex
-	rep engineReport
-	log strings.Builder
+	mu      sync.Mutex
+	failed  bool
+	skipped string
+	log     strings.Builder
 }
 
 const maxEngineLog = 1 << 20
 
-func (e *engine) report() engineReport {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.rep.log = e.log.String()
-	return e.rep
-}
-
 func (e *engine) mark(failed bool, skipped string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.rep.failed = e.rep.failed || failed
-	if skipped != "" {
-		e.rep.skipped = skipped
-	}
+	e.failed = e.failed || failed
+	e.skipped = cmp.Or(skipped, e.skipped)
 }
 
 func (e *engine) Log(args ...any) {

@@ -2,10 +2,15 @@ package stream
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
@@ -78,24 +83,38 @@ func (f *Fault) readTime(message string, now time.Time) {
 	}
 }
 
-// codes maps the error codes of CLIs to kinds.
-var codes = map[string]FaultKind{
-	"rate_limit": Limit, "rate_limit_error": Limit, "rate_limit_exceeded": Limit, "usage_limit_reached": Limit,
-	"billing_error": Quota, "insufficient_quota": Quota, "credit_balance_too_low": Quota,
-	"authentication_failed": Auth, "authentication_error": Auth, "permission_error": Auth, "invalid_api_key": Auth,
-	"oauth_org_not_allowed": Auth, "unauthenticated": Auth, "providerautherror": Auth,
-	"overloaded": Overloaded, "overloaded_error": Overloaded, "unavailable": Overloaded,
-	"model_not_found": MissingModel, "not_found_error": MissingModel, "providermodelnotfounderror": MissingModel,
-	"server_error": Server, "api_error": Server,
-	"refusal": Refused, "content_filter": Refused, "safety": Refused,
-	"error_max_turns": Turns, "error_max_budget_usd": Budget, "max_output_tokens": Context,
-	"context_length_exceeded": Context,
+//go:embed faults.toml
+var faultData string
+
+// faults holds the error codes of CLIs by kind, and typical texts of their messages.
+var faults = sync.OnceValue(func() (f struct {
+	Codes map[FaultKind][]string
+	Text  []struct {
+		Kind FaultKind
+		Has  []string
+	}
+}) {
+	if err := toml.Unmarshal([]byte(faultData), &f); err != nil {
+		panic(err) // tests read it
+	}
+	return f
+})
+
+// kindOfCode returns the kind of an error code, "" if it is unknown.
+func kindOfCode(code string) FaultKind {
+	code = strings.ToLower(code)
+	for kind, codes := range faults().Codes {
+		if slices.Contains(codes, code) {
+			return kind
+		}
+	}
+	return ""
 }
 
 func kindOf(status int, code, message string) FaultKind {
 	text := Fold(message)
-	kind, known := codes[strings.ToLower(code)]
-	if known && kind != Server {
+	kind := kindOfCode(code)
+	if kind != "" && kind != Server {
 		return kind
 	}
 	switch status {
@@ -117,7 +136,7 @@ func kindOf(status int, code, message string) FaultKind {
 	switch {
 	case status == 404 && strings.Contains(text, "model"):
 		return MissingModel
-	case known:
+	case kind != "":
 		return kind
 	case status == 403:
 		return Auth
@@ -127,51 +146,10 @@ func kindOf(status int, code, message string) FaultKind {
 	return Other
 }
 
-// words lists typical texts of error messages, in order of priority.
-var words = []struct {
-	kind FaultKind
-	has  []string
-}{
-	{Quota, []string{"credit balance", "check your plan and billing", "insufficient_quota", "insufficient credits",
-		"insufficient balance", "billing", "payment required", "out of credits"}},
-	{Limit, []string{"hit your limit", "hit your usage limit", "usage limit", "session limit", "weekly limit",
-		"rate limit", "rate-limit", "rate_limit", "ratelimit", "too many requests", "daily quota", "quota exceeded",
-		"exceeded your current quota", "resource_exhausted", "resource exhausted", "resource has been exhausted",
-		"limit reached"}},
-	{Auth, []string{"not logged in", "please run /login", "invalid api key", "incorrect api key", "invalid authentication",
-		"invalid auth method", "authentication", "unauthenticated", "unauthorized", "api key not valid", "api key not found",
-		"bad key", "no api key", "missing api key", "api_key", "token has expired", "token expired", "login required",
-		"please log in", "please sign in", "no providers configured", "set an auth method"}},
-	{MissingModel, []string{"model not found", "model_not_found", "selected model", "unknown model", "no such model",
-		"model does not exist", "does not exist or you do not have access", "is not a valid model", "invalid model",
-		"not found for api version"}},
-	{Overloaded, []string{"overloaded", "service unavailable", "at capacity", "high demand"}},
-	{Context, []string{"context length", "context window", "context_length", "prompt is too long", "maximum context",
-		"output token maximum", "max_output_tokens", "maximum number of tokens", "too many tokens"}},
-	{Refused, []string{"usage policy", "refusal", "unable to respond to this request", "content policy", "content filter",
-		"content_filter", "blocked by safety", "safeguards flagged", "safety filter", "content management policy"}},
-	{Loop, []string{"loop detected", "loop detection"}},
-	{Empty, []string{"empty response", "response was empty"}},
-	{Turns, []string{"maximum number of turns", "max session turns", "max turns", "turn limit"}},
-	{Budget, []string{"maximum budget", "budget exceeded"}},
-	{Network, []string{"econnreset", "econnrefused", "enotfound", "etimedout", "eai_again", "connection refused",
-		"connection reset", "connection error", "connection to the api", "could not connect", "network error",
-		"network is unreachable", "stream disconnected", "fetch failed", "socket hang up", "no such host", "dns error",
-		"timed out", "cannot connect to", "connection closed", "connection was closed", "connection lost",
-		"connection was cut", "other side closed", "premature close", "error decoding response body",
-		"error sending request"}},
-	{Usage, []string{"unknown option", "unknown argument", "unexpected argument", "unrecognized arguments", "unknown flag",
-		"invalid value"}},
-	{Server, []string{"internal server error", "bad gateway", "gateway timeout", "server error", "in json at position",
-		"unexpected end of json", "is not valid json", "json parse error", "json parsing failed", "invalid json response"}},
-}
-
 func kindOfText(text string) FaultKind {
-	for _, w := range words {
-		for _, s := range w.has {
-			if strings.Contains(text, s) {
-				return w.kind
-			}
+	for _, t := range faults().Text {
+		if slices.ContainsFunc(t.Has, func(part string) bool { return strings.Contains(text, part) }) {
+			return t.Kind
 		}
 	}
 	return Other

@@ -112,10 +112,10 @@ func (o *openCode) fault(p *Parser, l *openCodeLine) *Fault {
 	}
 	decode([]byte(l.Error.Data.Body), &body)
 	code := plain(body.Error.Code)
-	if codes[code] == "" {
+	if kindOfCode(code) == "" {
 		code = body.Error.Type
 	}
-	if codes[code] == "" {
+	if kindOfCode(code) == "" {
 		code = l.Error.Name
 	}
 	f := p.faultOf(l.Error.Data.Status, code, message)

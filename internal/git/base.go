@@ -135,8 +135,8 @@ func (r *Repo) mergeDisjoint(ctx context.Context, base, onto, tree string) (newT
 	if !ok || mayRename(theirs) || meet(ours, theirs) || meet(theirs, ours) || !r.plainFiles(ctx) {
 		return "", false
 	}
-	newTree, ok = r.graft(ctx, onto, theirs)
-	return newTree, ok && newTree != ""
+	newTree, err := r.graft(ctx, onto, theirs)
+	return newTree, err == nil && newTree != ""
 }
 
 // mayRename reports whether git could treat one of the changes as a rename: a file was removed and another added.
@@ -158,12 +158,15 @@ func meet(a, b []Entry) bool {
 	})
 }
 
-// graft stores a copy of tree with changes, whose old versions it contains. It returns "" for a folder without files,
-// and false if git must do it.
-func (r *Repo) graft(ctx context.Context, tree string, changes []Entry) (string, bool) {
+// errNotLoose reports that git has to read a tree.
+var errNotLoose = errors.New("the tree is packed")
+
+// graft stores a copy of tree, "" for none, with changes, whose old versions it contains. It returns "" for a folder
+// without files.
+func (r *Repo) graft(ctx context.Context, tree string, changes []Entry) (string, error) {
 	entries, ok := r.readTree(tree)
 	if !ok {
-		return "", false
+		return "", errNotLoose
 	}
 	if entries == nil {
 		entries = map[string]treeEntry{}
@@ -183,25 +186,24 @@ func (r *Repo) graft(ctx context.Context, tree string, changes []Entry) (string,
 	}
 	for name, of := range below {
 		if was, there := entries[name]; there && was.mode != modeTree {
-			return "", false
+			return "", fmt.Errorf("%s is a file and a folder", name)
 		}
-		sub, ok := r.graft(ctx, treeHash(entries[name]), of)
-		if !ok {
-			return "", false
+		sub, err := r.graft(ctx, treeHash(entries[name]), of)
+		if err != nil {
+			return "", err
 		}
 		if entries[name] = (treeEntry{modeTree, sub}); sub == "" {
 			delete(entries, name)
 		}
 	}
 	if len(entries) == 0 {
-		return "", true
+		return "", nil
 	}
 	lines := make([]treeLine, 0, len(entries))
 	for name, e := range entries {
 		lines = append(lines, treeLine{e, name})
 	}
-	hash, err := r.writeTree(ctx, lines)
-	return hash, err == nil
+	return r.writeTree(ctx, lines)
 }
 
 // conflicted parses what follows the tree: paths, an empty field, and then messages. Each message has a count, that

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // MaxBlob limits the bytes of a file that [Compared.Before] and [Compared.After] read.
@@ -117,10 +119,7 @@ func (c *Compared) Reverts(ctx context.Context, base string) bool {
 	if err != nil {
 		return false
 	}
-	paths := make([]string, len(list))
-	for i, e := range list {
-		paths[i] = e.Path
-	}
+	paths := lists.Map(list, func(e Entry) string { return e.Path })
 	return c.repo.Reverts(ctx, base, c.target, paths)
 }
 

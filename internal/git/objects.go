@@ -309,27 +309,14 @@ func (r *Repo) WriteBlob(ctx context.Context, data []byte) (string, error) {
 
 // WriteTree stores a tree of plain files, given by their slash-separated paths and the names of their blobs.
 func (r *Repo) WriteTree(ctx context.Context, files map[string]string) (string, error) {
-	below := map[string]map[string]string{} // folder → path in it → blob
-	var entries []treeLine
+	if len(files) == 0 {
+		return r.writeTree(ctx, nil)
+	}
+	var added []Entry
 	for path, blob := range files {
-		folder, rest, deep := strings.Cut(path, "/")
-		switch {
-		case !deep:
-			entries = append(entries, treeLine{treeEntry{"100644", blob}, path})
-		case below[folder] == nil:
-			below[folder] = map[string]string{rest: blob}
-		default:
-			below[folder][rest] = blob
-		}
+		added = append(added, Entry{Path: path, NewMode: "100644", newBlob: blob})
 	}
-	for _, folder := range slices.Sorted(maps.Keys(below)) {
-		tree, err := r.WriteTree(ctx, below[folder])
-		if err != nil {
-			return "", err
-		}
-		entries = append(entries, treeLine{treeEntry{modeTree, tree}, folder})
-	}
-	return r.writeTree(ctx, entries)
+	return r.graft(ctx, "", added)
 }
 
 type treeLine struct {

@@ -226,7 +226,7 @@ type SessionArchive struct {
 
 // SessionArchives returns the archived sessions of a task, oldest first. A batch that starts again has several.
 func (j *Journal) SessionArchives(ctx context.Context, task string) ([]SessionArchive, error) {
-	return rows(ctx, j.db, "archived sessions", func(r *sql.Rows, a *SessionArchive) error {
+	return rowsBy(ctx, j.db, "archived sessions", func(r *sql.Rows, a *SessionArchive) error {
 		return r.Scan(&a.ID, &a.Task, moment{&a.At}, &a.Blob)
 	}, "SELECT id, task_id, archived_at, session_blob FROM session_archives WHERE task_id = ? ORDER BY id", task)
 }

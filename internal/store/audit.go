@@ -69,7 +69,7 @@ var ErrMoved = errors.New("another process wrote to it meanwhile")
 // the last entry is another one, it returns [ErrMoved].
 func (a *Audit) Append(ctx context.Context, after string, e AuditEntry) (AuditEntry, error) {
 	e.At = e.At.UTC()
-	err := write(ctx, a.db, func(ctx context.Context, tx *sql.Tx) error {
+	err := write(ctx, a.db, "write to the audit", func(ctx context.Context, tx *sql.Tx) error {
 		var counter int64
 		err := tx.QueryRowContext(ctx,
 			"SELECT COALESCE((SELECT digest FROM audit ORDER BY id DESC LIMIT 1), ''), COALESCE((SELECT seq FROM "+
@@ -88,18 +88,12 @@ func (a *Audit) Append(ctx context.Context, after string, e AuditEntry) (AuditEn
 			e.Signature, e.LoopVersion, e.Prev, e.Digest)
 		return err
 	})
-	if err != nil {
-		return AuditEntry{}, fmt.Errorf("write to the audit: %w", err)
-	}
-	return e, nil
+	return e, err
 }
 
 // Entries returns all entries, oldest first.
 func (a *Audit) Entries(ctx context.Context) ([]AuditEntry, error) {
-	return rows(ctx, a.db, "the audit", func(r *sql.Rows, e *AuditEntry) error {
-		return r.Scan(&e.ID, moment{&e.At}, &e.Action, &e.Subject, &e.FromTier, &e.ToTier, &e.Owner, &e.SelfEdit,
-			&e.AutoMergePct, &e.Reason, &e.Signature, &e.LoopVersion, &e.Prev, &e.Digest)
-	},
+	return rows[AuditEntry](ctx, a.db, "the audit",
 		"SELECT id, timestamp, action, subject, from_tier, to_tier, owner, self_edit, auto_merge_pct, reason, signature, "+
 			"loop_version, prev, digest FROM audit ORDER BY id")
 }

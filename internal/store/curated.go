@@ -150,9 +150,7 @@ type DeployedAdapter struct {
 
 // Adapters returns all adapters that were deployed, by stage and version.
 func (c *CuratedReader) Adapters(ctx context.Context) ([]DeployedAdapter, error) {
-	return rows(ctx, c.db, "adapters", func(r *sql.Rows, a *DeployedAdapter) error {
-		return r.Scan(&a.ID, &a.Stage, &a.BaseModel, &a.Tag, &a.Version, &a.Notes, &a.DeployedAt, &a.Active)
-	}, `SELECT id, stage_name, base_model, model_tag, version, COALESCE(performance_notes, ''), deployed_at, active
+	return rows[DeployedAdapter](ctx, c.db, "adapters", `SELECT id, stage_name, base_model, model_tag, version, COALESCE(performance_notes, ''), deployed_at, active
 		FROM adapter_metadata ORDER BY stage_name, version, id`)
 }
 
@@ -206,8 +204,5 @@ func (c *Curated) exec(ctx context.Context, what, query string, args ...any) err
 
 // change runs do in a separate transaction.
 func (c *Curated) change(ctx context.Context, what string, do func(context.Context, *sql.Tx) error) error {
-	if err := transact(ctx, c.db, do); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
+	return transact(ctx, c.db, what, do)
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"iter"
 	"maps"
@@ -88,8 +87,7 @@ func (t *CuratedTx) AddHistory(ctx context.Context, repo int64, commits iter.Seq
 func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq2[Touched, error],
 	files map[string]int64, pairs together) error {
 	paths := map[string]int64{}
-	known, err := rows(ctx, t.tx, "paths of the history",
-		func(r *sql.Rows, x *Tally) error { return r.Scan(&x.Count, &x.Name) }, "SELECT id, path FROM history_paths")
+	known, err := rows[Tally](ctx, t.tx, "paths of the history", "SELECT path, id FROM history_paths")
 	if err != nil {
 		return err
 	}
@@ -150,6 +148,9 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq
 		WHERE h.commit_id > ? ORDER BY 1, 2 ON CONFLICT DO NOTHING`, repo, last)
 }
 
+// link is a commit that touched a file.
+type link struct{ File, Commit int64 }
+
 // adoptHistory gives new files of the index the commits that their paths already have.
 func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64, pairs together) error {
 	isNew := map[int64]bool{}
@@ -157,9 +158,9 @@ func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64,
 	for _, f := range added {
 		isNew[f] = true
 	}
-	links, err := chunked(added, func(part []int64) ([][2]int64, error) { // each part reads the whole history
+	links, err := chunked(added, func(part []int64) ([]link, error) { // each part reads the whole history
 		in, args := marks(part)
-		return rows(ctx, t.tx, "the history of files", func(r *sql.Rows, x *[2]int64) error { return r.Scan(&x[0], &x[1]) },
+		return rows[link](ctx, t.tx, "the history of files",
 			"SELECT f.id, h.commit_id FROM history h JOIN history_paths p ON p.id = h.path_id JOIN files f ON f.path = p.path "+
 				"AND f.repo_id = ? JOIN commits c ON c.id = h.commit_id WHERE f.id IN ("+in+
 				") AND c.repo_id = ? ORDER BY f.id, h.commit_id", append(append([]any{repo}, args...), repo)...)
@@ -168,8 +169,8 @@ func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64,
 		return err
 	}
 	for _, l := range links {
-		commits[l[1]] = true
-		if err := t.fileCommits.add(ctx, l[0], l[1]); err != nil {
+		commits[l.Commit] = true
+		if err := t.fileCommits.add(ctx, l.File, l.Commit); err != nil {
 			return err
 		}
 	}
@@ -185,7 +186,7 @@ func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64,
 		if c.Files > CoChangeLimit {
 			continue
 		}
-		files, err := rows(ctx, t.tx, "the files of a commit", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+		files, err := rows[int64](ctx, t.tx, "the files of a commit",
 			"SELECT file_id FROM file_commits WHERE commit_id = ? ORDER BY file_id", id)
 		if err != nil {
 			return err

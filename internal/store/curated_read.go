@@ -2,20 +2,17 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // marks returns "?, ?, ?" for a list of values, and the values.
 func marks[T any](values []T) (string, []any) {
-	args := make([]any, len(values))
-	for i, v := range values {
-		args[i] = v
-	}
+	args := lists.Map(values, func(v T) any { return v })
 	return strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", "), args
 }
 
@@ -39,33 +36,22 @@ func joined[Q, T any](queries iter.Seq[Q], ask func(Q) ([]T, error)) ([]T, error
 
 // Repo returns the id of the repository at path, 0 if it was never indexed.
 func (c *CuratedReader) Repo(ctx context.Context, path string) (int64, error) {
-	var id int64
-	err := c.db.QueryRowContext(ctx, "SELECT id FROM repos WHERE path = ?", path).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read the repository: %w", explain(err))
-	}
-	return id, nil
+	id, _, err := one(rows[int64](ctx, c.db, "the repository", "SELECT id FROM repos WHERE path = ?", path))
+	return id, err
 }
 
 const fileColumns = "f.id, f.path, f.language, f.content_hash, f.size_bytes, COALESCE(s.state, ''), " +
 	"COALESCE(s.reason, '') FROM files f LEFT JOIN file_state s ON s.file_id = f.id"
 
-func scanFile(r *sql.Rows, f *File) error {
-	return r.Scan(&f.ID, &f.Path, &f.Language, &f.Hash, &f.Size, &f.State, &f.Reason)
-}
-
 // Files returns the files of a repository by path, those in a language if one is given.
 func (c *CuratedReader) Files(ctx context.Context, repo int64, language string) ([]File, error) {
-	return rows(ctx, c.db, "files", scanFile, "SELECT "+fileColumns+
+	return rows[File](ctx, c.db, "files", "SELECT "+fileColumns+
 		" WHERE f.repo_id = ? AND (? = '' OR f.language = ?) ORDER BY f.path", repo, language, language)
 }
 
 // FileByPath returns a file of a repository; found is false if there is none.
 func (c *CuratedReader) FileByPath(ctx context.Context, repo int64, path string) (f File, found bool, err error) {
-	return one(rows(ctx, c.db, "file "+path, scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND f.path = ?", repo,
+	return one(rows[File](ctx, c.db, "file "+path, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND f.path = ?", repo,
 		path))
 }
 
@@ -73,7 +59,7 @@ func (c *CuratedReader) FileByPath(ctx context.Context, repo int64, path string)
 func (c *CuratedReader) FilesByID(ctx context.Context, ids []int64) ([]File, error) {
 	return chunked(ids, func(part []int64) ([]File, error) {
 		in, args := marks(part)
-		return rows(ctx, c.db, "files", scanFile, "SELECT "+fileColumns+" WHERE f.id IN ("+in+") ORDER BY f.path", args...)
+		return rows[File](ctx, c.db, "files", "SELECT "+fileColumns+" WHERE f.id IN ("+in+") ORDER BY f.path", args...)
 	})
 }
 
@@ -90,21 +76,15 @@ func (c *CuratedReader) FilesByMetadata(ctx context.Context, repo int64, domain,
 		query += " AND json_valid(m.concepts) AND EXISTS (SELECT 1 FROM json_each(m.concepts) WHERE value IN (" + in + "))"
 		args = append(args, more...)
 	}
-	return rows(ctx, c.db, "metadata", scanFile, query+" ORDER BY f.path", args...)
+	return rows[File](ctx, c.db, "metadata", query+" ORDER BY f.path", args...)
 }
 
 const symbolColumns = "s.id, s.file_id, f.path, s.name, s.kind, s.start_line, s.end_line, COALESCE(s.signature, ''), " +
 	"COALESCE(s.parent_symbol_id, 0)"
 
-func symbolFields(s *Symbol) []any {
-	return []any{&s.ID, &s.File, &s.Path, &s.Name, &s.Kind, &s.Start, &s.End, &s.Signature, &s.Parent}
-}
-
-func scanSymbol(r *sql.Rows, s *Symbol) error { return r.Scan(symbolFields(s)...) }
-
 // Symbols returns the symbols of a file in its order, of one kind if one is given.
 func (c *CuratedReader) Symbols(ctx context.Context, file int64, kind string) ([]Symbol, error) {
-	return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+
+	return rows[Symbol](ctx, c.db, "symbols", "SELECT "+symbolColumns+
 		" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.file_id = ? AND (? = '' OR s.kind = ?) ORDER BY "+
 		"s.start_line, s.id", file, kind, kind)
 }
@@ -115,7 +95,7 @@ func (c *CuratedReader) SymbolsByName(ctx context.Context, repo int64, pattern s
 	if strings.ContainsAny(pattern, "*?[") {
 		is = "GLOB"
 	}
-	return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+
+	return rows[Symbol](ctx, c.db, "symbols", "SELECT "+symbolColumns+
 		" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.name "+is+" ? AND f.repo_id = ? ORDER BY f.path, "+
 		"s.start_line, s.id", pattern, repo)
 }
@@ -156,9 +136,8 @@ func (c *CuratedReader) Neighbors(ctx context.Context, symbol int64, d Direction
 		filter = " AND r.reference_kind IN (" + in + ")"
 	}
 	out, err := joined(slices.Values(ends), func(e [2]string) ([]Neighbor, error) {
-		return rows(ctx, c.db, "references", func(r *sql.Rows, n *Neighbor) error {
-			return r.Scan(append(symbolFields(&n.Symbol), &n.Reference, &n.Confidence)...)
-		}, "SELECT "+symbolColumns+", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+
+		return rows[Neighbor](ctx, c.db, "references", "SELECT "+symbolColumns+
+			", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+
 			e[1]+
 			" JOIN files f ON f.id = s.file_id WHERE r."+e[0]+" = ?"+filter+
 			" ORDER BY r.confidence DESC, f.path, s.start_line, r.reference_kind", append([]any{symbol}, args...)...)
@@ -173,22 +152,18 @@ func (c *CuratedReader) Dependencies(ctx context.Context, file int64, d Directio
 		return nil, err
 	}
 	out, err := joined(slices.Values(ends), func(e [2]string) ([]Dependency, error) {
-		return rows(ctx, c.db, "dependencies", scanDependency,
+		return rows[Dependency](ctx, c.db, "dependencies",
 			"SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = d."+e[1]+
 				" WHERE d."+e[0]+" = ? ORDER BY f.path, d.kind", file)
 	})
 	return append([]Dependency{}, out...), err
 }
 
-func scanDependency(r *sql.Rows, d *Dependency) error {
-	return r.Scan(&d.Source, &d.Target, &d.Kind, &d.Path, &d.Language)
-}
-
 // Edges returns all edges that begin or end at one of the files. Path is the target's.
 func (c *CuratedReader) Edges(ctx context.Context, files []int64) ([]Dependency, error) {
 	return chunked(files, func(part []int64) ([]Dependency, error) {
 		in, args := marks(part)
-		return rows(ctx, c.db, "dependencies", scanDependency,
+		return rows[Dependency](ctx, c.db, "dependencies",
 			"SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = "+
 				"d.target_file_id WHERE d.source_file_id IN ("+in+
 				") OR d.target_file_id IN ("+in+") ORDER BY d.source_file_id, d.target_file_id, d.kind", append(args, args...)...)
@@ -197,9 +172,7 @@ func (c *CuratedReader) Edges(ctx context.Context, files []int64) ([]Dependency,
 
 // CoChanges returns the files that changed together with one in at least min commits, most often first.
 func (c *CuratedReader) CoChanges(ctx context.Context, file int64, min int) ([]CoChange, error) {
-	return rows(ctx, c.db, "co-changes",
-		func(r *sql.Rows, x *CoChange) error { return r.Scan(&x.File, &x.Path, &x.Count, &x.Last) },
-		`SELECT f.id, f.path, x.count, COALESCE(x.last_commit_hash, '') FROM
+	return rows[CoChange](ctx, c.db, "co-changes", `SELECT f.id, f.path, x.count, COALESCE(x.last_commit_hash, '') FROM
 			(SELECT file_b_id AS id, count, last_commit_hash FROM co_changes WHERE file_a_id = ?1
 			UNION ALL SELECT file_a_id, count, last_commit_hash FROM co_changes WHERE file_b_id = ?1) x
 			JOIN files f ON f.id = x.id WHERE x.count >= ?2 ORDER BY x.count DESC, f.path`, file, min)
@@ -207,39 +180,27 @@ func (c *CuratedReader) CoChanges(ctx context.Context, file int64, min int) ([]C
 
 // Docstrings returns the docstrings of a file, that of the module first.
 func (c *CuratedReader) Docstrings(ctx context.Context, file int64) ([]Docstring, error) {
-	return rows(ctx, c.db, "docstrings", func(r *sql.Rows, d *Docstring) error {
-		return r.Scan(&d.Symbol, &d.File, &d.Content, &d.Format, &d.Fields)
-	},
+	return rows[Docstring](ctx, c.db, "docstrings",
 		"SELECT COALESCE(symbol_id, 0), file_id, content, COALESCE(format, ''), COALESCE(parsed_fields, '') FROM "+
 			"docstrings WHERE file_id = ? ORDER BY symbol_id IS NOT NULL, id", file)
 }
 
 // Rationale returns the comments of a file that give a reason, in its order.
 func (c *CuratedReader) Rationale(ctx context.Context, file int64) ([]Comment, error) {
-	return rows(ctx, c.db, "comments", func(r *sql.Rows, x *Comment) error {
-		return r.Scan(&x.File, &x.Symbol, &x.Line, &x.Content, &x.Kind, &x.Rationale)
-	},
+	return rows[Comment](ctx, c.db, "comments",
 		"SELECT file_id, COALESCE(symbol_id, 0), line, content, COALESCE(kind, ''), is_rationale FROM inline_comments "+
 			"WHERE file_id = ? AND is_rationale ORDER BY line, id", file)
 }
 
 // Commits returns the latest commits that touched a file, newest first.
 func (c *CuratedReader) Commits(ctx context.Context, file int64, limit int) ([]Commit, error) {
-	return rows(ctx, c.db, "commits", func(r *sql.Rows, x *Commit) error {
-		return r.Scan(&x.ID, &x.Hash, &x.Author, &x.Message, &x.Time, &x.Files, &x.Insertions, &x.Deletions)
-	}, `SELECT c.id, c.hash, COALESCE(c.author, ''), COALESCE(c.message, ''), c.timestamp, COALESCE(c.files_changed, 0), c.insertions, c.deletions
+	return rows[Commit](ctx, c.db, "commits", `SELECT c.id, c.hash, COALESCE(c.author, ''), COALESCE(c.message, ''), c.timestamp, COALESCE(c.files_changed, 0), c.insertions, c.deletions
 		FROM file_commits fc JOIN commits c ON c.id = fc.commit_id WHERE fc.file_id = ? ORDER BY c.timestamp DESC, c.id DESC LIMIT ?`, file, limit)
-}
-
-func scanImport(r *sql.Rows, i *Import) error {
-	return r.Scan(&i.File, &i.Path, &i.Level, &i.Alias, &i.Names, &i.Types, &i.Line)
 }
 
 // Metadata returns the metadata of a file; found is false if there is none.
 func (c *CuratedReader) Metadata(ctx context.Context, file int64) (m Metadata, found bool, err error) {
-	return one(rows(ctx, c.db, "metadata", func(r *sql.Rows, m *Metadata) error {
-		return r.Scan(&m.File, &m.Purpose, &m.Module, &m.Domain, &m.Concepts, &m.API, &m.Complexity)
-	},
+	return one(rows[Metadata](ctx, c.db, "metadata",
 		"SELECT file_id, COALESCE(purpose, ''), COALESCE(module, ''), COALESCE(domain, ''), COALESCE(concepts, ''), "+
 			"COALESCE(public_api_surface, ''), COALESCE(complexity_notes, '') FROM file_metadata WHERE file_id = ?", file))
 }
@@ -251,7 +212,7 @@ type Tally struct {
 }
 
 func (c *CuratedReader) tally(ctx context.Context, query string, args ...any) ([]Tally, error) {
-	return rows(ctx, c.db, "the overview", func(r *sql.Rows, t *Tally) error { return r.Scan(&t.Name, &t.Count) }, query,
+	return rows[Tally](ctx, c.db, "the overview", query,
 		args...)
 }
 
@@ -283,9 +244,7 @@ func (c *CuratedReader) MostConnected(ctx context.Context, repo int64, limit int
 
 // AdapterForStage returns the active adapter of a stage with the highest version; found is false if there is none.
 func (c *CuratedReader) AdapterForStage(ctx context.Context, stage string) (a Adapter, found bool, err error) {
-	return one(rows(ctx, c.db, "adapters", func(r *sql.Rows, a *Adapter) error {
-		return r.Scan(&a.ID, &a.Stage, &a.BaseModel, &a.Tag, &a.Version, &a.Notes, &a.DeployedAt)
-	},
+	return one(rows[Adapter](ctx, c.db, "adapters",
 		"SELECT id, stage_name, base_model, model_tag, version, COALESCE(performance_notes, ''), deployed_at FROM "+
 			"adapter_metadata WHERE stage_name = ? AND active ORDER BY version DESC, id DESC LIMIT 1", stage))
 }

@@ -267,7 +267,7 @@ func TestIndexRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := rows(t.Context(), j.db, "index runs", func(rs *sql.Rows, r *IndexRun) error {
+	got, err := rowsBy(t.Context(), j.db, "index runs", func(rs *sql.Rows, r *IndexRun) error {
 		return rs.Scan(&r.Repo, &r.Scanned, &r.Changed, millis{&r.Duration}, &r.Status, moment{&r.At})
 	}, "SELECT repo_path, files_scanned, files_changed, duration_ms, status, timestamp FROM index_runs ORDER BY id DESC")
 	if err != nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,8 +31,7 @@ type Chunk struct {
 
 // OtherTexts returns the texts that are not files with symbols, by path.
 func (t *CuratedTx) OtherTexts(ctx context.Context, repo int64) (map[string]Text, error) {
-	all, err := rows(ctx, t.tx, "texts",
-		func(r *sql.Rows, x *Text) error { return r.Scan(&x.ID, &x.Path, &x.Hash, &x.Size, &x.Modified) },
+	all, err := rows[Text](ctx, t.tx, "texts",
 		"SELECT id, path, hash, size, modified FROM texts WHERE repo_id = ? AND NOT source", repo)
 	out := lists.By(all, func(x Text) string { return x.Path })
 	return out, err
@@ -94,17 +92,11 @@ type Hit struct {
 	Score float64
 }
 
-func scanHit(r *sql.Rows, h *Hit) error {
-	err := r.Scan(&h.ID, &h.Score)
-	h.Score = -h.Score
-	return err
-}
-
 // SearchChunks returns the chunks that contain a word, with their BM25 scores; a word in a name counts nameWeight
 // times.
 func (c *CuratedReader) SearchChunks(ctx context.Context, word string, nameWeight float64) ([]Hit, error) {
-	return rows(ctx, c.db, "the search", scanHit,
-		"SELECT rowid, bm25(chunk_words, ?, 1.0) FROM chunk_words WHERE chunk_words MATCH ?", nameWeight, quotedWord(word))
+	return rows[Hit](ctx, c.db, "the search",
+		"SELECT rowid, -bm25(chunk_words, ?, 1.0) FROM chunk_words WHERE chunk_words MATCH ?", nameWeight, quotedWord(word))
 }
 
 // SearchCommits returns the commits whose messages have at least one of the words, the best first.
@@ -112,19 +104,13 @@ func (c *CuratedReader) SearchCommits(ctx context.Context, words []string, limit
 	if len(words) == 0 {
 		return nil, nil
 	}
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = quotedWord(w)
-	}
-	return rows(ctx, c.db, "the search", scanHit,
-		"SELECT rowid, bm25(commit_words) AS score FROM commit_words WHERE commit_words MATCH ? ORDER BY score, rowid LIMIT ?", strings.Join(quoted, " OR "), limit)
+	quoted := lists.Map(words, quotedWord)
+	return rows[Hit](ctx, c.db, "the search",
+		"SELECT rowid, -bm25(commit_words) AS score FROM commit_words WHERE commit_words MATCH ? ORDER BY score DESC, "+
+			"rowid LIMIT ?", strings.Join(quoted, " OR "), limit)
 }
 
 func quotedWord(w string) string { return `"` + strings.ReplaceAll(w, `"`, `""`) + `"` }
-
-func scanChunk(r *sql.Rows, x *Chunk) error {
-	return r.Scan(&x.ID, &x.Path, &x.Start, &x.End, &x.Label)
-}
 
 // Changed is a path that a commit touched.
 type Changed struct {
@@ -134,13 +120,11 @@ type Changed struct {
 	Time   string
 }
 
-func scanChanged(r *sql.Rows, x *Changed) error { return r.Scan(&x.Commit, &x.Path, &x.Files, &x.Time) }
-
 // PathsOfCommits returns the paths that commits touched.
 func (c *CuratedReader) PathsOfCommits(ctx context.Context, ids []int64) ([]Changed, error) {
 	return chunked(ids, func(part []int64) ([]Changed, error) {
 		in, args := marks(part)
-		return rows(ctx, c.db, "the history", scanChanged,
+		return rows[Changed](ctx, c.db, "the history",
 			"SELECT h.commit_id, p.path, c.files_changed, c.timestamp FROM history h JOIN history_paths p ON p.id = h.path_id "+
 				"JOIN commits c ON c.id = h.commit_id WHERE h.commit_id IN ("+in+") ORDER BY h.commit_id, p.path", args...)
 	})
@@ -148,36 +132,32 @@ func (c *CuratedReader) PathsOfCommits(ctx context.Context, ids []int64) ([]Chan
 
 // LatestCommits returns the ids of the last commits of a repository, newest first.
 func (c *CuratedReader) LatestCommits(ctx context.Context, repo int64, limit int) ([]int64, error) {
-	return rows(ctx, c.db, "the history", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
-		"SELECT id FROM commits WHERE repo_id = ? ORDER BY id DESC LIMIT ?", repo, limit)
+	return rows[int64](ctx, c.db, "the history", "SELECT id FROM commits WHERE repo_id = ? ORDER BY id DESC LIMIT ?", repo,
+		limit)
 }
 
 // Texts returns all texts of a repository, by path.
 func (c *CuratedReader) Texts(ctx context.Context, repo int64) (map[string]Text, error) {
-	all, err := rows(ctx, c.db, "texts",
-		func(r *sql.Rows, x *Text) error {
-			return r.Scan(&x.ID, &x.Path, &x.Hash, &x.Size, &x.Modified, &x.Source)
-		},
+	all, err := rows[Text](ctx, c.db, "texts",
 		"SELECT id, path, hash, size, modified, source FROM texts WHERE repo_id = ?", repo)
 	return lists.By(all, func(x Text) string { return x.Path }), err
 }
 
 // TextPaths returns the paths of all texts of a repository, sorted.
 func (c *CuratedReader) TextPaths(ctx context.Context, repo int64) ([]string, error) {
-	return rows(ctx, c.db, "texts", func(r *sql.Rows, p *string) error { return r.Scan(p) },
-		"SELECT path FROM texts WHERE repo_id = ? ORDER BY path", repo)
+	return rows[string](ctx, c.db, "texts", "SELECT path FROM texts WHERE repo_id = ? ORDER BY path", repo)
 }
 
 // Chunks returns all chunks of a repository, without their words, by path and position.
 func (c *CuratedReader) Chunks(ctx context.Context, repo int64) ([]Chunk, error) {
-	return rows(ctx, c.db, "chunks", scanChunk,
+	return rows[Chunk](ctx, c.db, "chunks",
 		"SELECT c.id, x.path, c.start_line, c.end_line, c.label FROM texts x JOIN chunks c ON c.text_id = x.id WHERE "+
 			"x.repo_id = ? ORDER BY x.path, c.start_line, c.id", repo)
 }
 
 // CommitsOfPath returns the last commits that touched a path, newest first.
 func (c *CuratedReader) CommitsOfPath(ctx context.Context, repo int64, path string, limit int) ([]int64, error) {
-	return rows(ctx, c.db, "the history", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+	return rows[int64](ctx, c.db, "the history",
 		"SELECT h.commit_id FROM history_paths p JOIN history h ON h.path_id = p.id JOIN commits c ON c.id = h.commit_id "+
 			"WHERE p.path = ? AND c.repo_id = ? ORDER BY h.commit_id DESC LIMIT ?", path, repo, limit)
 }

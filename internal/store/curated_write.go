@@ -22,7 +22,7 @@ type CuratedTx struct {
 }
 
 // droppedIndex is an index of a table, with the statement that makes it again.
-type droppedIndex struct{ name, table, statement string }
+type droppedIndex struct{ Name, Table, Statement string }
 
 // Begin starts indexing. Meanwhile others can read, but not write: they get [ErrBusy].
 func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
@@ -90,8 +90,7 @@ func (t *CuratedTx) Flush(ctx context.Context) error {
 // DropIndexes drops the indexes of tables that are about to be filled from empty. [CuratedTx.MakeIndexes] restores them
 // in the same transaction.
 func (t *CuratedTx) DropIndexes(ctx context.Context) error {
-	all, err := rows(ctx, t.tx, "indexes",
-		func(r *sql.Rows, x *droppedIndex) error { return r.Scan(&x.name, &x.table, &x.statement) },
+	all, err := rows[droppedIndex](ctx, t.tx, "indexes",
 		"SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND tbl_name IN "+
 			"('symbols', 'docstrings', 'inline_comments', 'imports', 'dependencies', 'symbol_references', 'file_commits', "+
 			"'co_changes', 'chunks', 'history') ORDER BY name")
@@ -99,7 +98,7 @@ func (t *CuratedTx) DropIndexes(ctx context.Context) error {
 		return err
 	}
 	for _, x := range all {
-		if err := t.exec(ctx, "drop an index", "DROP INDEX "+x.name); err != nil { // the name is from our own schema
+		if err := t.exec(ctx, "drop an index", "DROP INDEX "+x.Name); err != nil { // the name is from our own schema
 			return err
 		}
 		t.dropped = append(t.dropped, x)
@@ -112,11 +111,11 @@ func (t *CuratedTx) DropIndexes(ctx context.Context) error {
 func (t *CuratedTx) MakeIndexes(ctx context.Context, tables ...string) error {
 	var later []droppedIndex
 	for _, x := range t.dropped {
-		if len(tables) > 0 && !slices.Contains(tables, x.table) {
+		if len(tables) > 0 && !slices.Contains(tables, x.Table) {
 			later = append(later, x)
 			continue
 		}
-		if err := t.exec(ctx, "create an index", x.statement); err != nil {
+		if err := t.exec(ctx, "create an index", x.Statement); err != nil {
 			return err
 		}
 	}
@@ -236,10 +235,7 @@ type FileState struct {
 
 // Known returns all files of a repository, without their refs.
 func (t *CuratedTx) Known(ctx context.Context, repo int64) ([]FileState, error) {
-	return rows(ctx, t.tx, "files", func(r *sql.Rows, f *FileState) error {
-		return r.Scan(&f.ID, &f.Path, &f.Language, &f.Hash, &f.Size, &f.State, &f.Reason, &f.Modified, &f.Reader,
-			&f.Interface)
-	}, `SELECT f.id, f.path, f.language, f.content_hash, f.size_bytes, s.state, COALESCE(s.reason, ''), s.modified, s.reader, s.interface
+	return rows[FileState](ctx, t.tx, "files", `SELECT f.id, f.path, f.language, f.content_hash, f.size_bytes, s.state, COALESCE(s.reason, ''), s.modified, s.reader, s.interface
 		FROM files f JOIN file_state s ON s.file_id = f.id WHERE f.repo_id = ? ORDER BY f.path`, repo)
 }
 
@@ -298,7 +294,8 @@ func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Co
 		}
 		for _, id := range c.Gone {
 			// Deleting a parent deletes its children, including those that have another parent by now.
-			if err := t.exec(ctx, "remove the old facts", "UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?",
+			if err := t.exec(ctx, "remove the old facts",
+				"UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?",
 				id); err != nil {
 				return err
 			}
@@ -346,31 +343,29 @@ func nullID(id int64) any {
 }
 
 // ofFiles reads rows that belong to the given files, or to all files of the repository. The table is x.
-func ofFiles[T any](ctx context.Context, t *CuratedTx, what string, scan func(*sql.Rows, *T) error, columns,
-	order string, repo int64, files []int64) ([]T, error) {
+func ofFiles[T any](ctx context.Context, t *CuratedTx, what, columns, order string, repo int64,
+	files []int64) ([]T, error) {
 	if len(files) == 0 {
-		return rows(ctx, t.tx, what, scan, "SELECT "+columns+
+		return rows[T](ctx, t.tx, what, "SELECT "+columns+
 			" x JOIN files f ON f.id = x.file_id WHERE f.repo_id = ? ORDER BY "+order, repo)
 	}
 	return chunked(files, func(part []int64) ([]T, error) {
 		in, args := marks(part)
-		return rows(ctx, t.tx, what, scan, "SELECT "+columns+" x WHERE x.file_id IN ("+in+") ORDER BY "+order, args...)
+		return rows[T](ctx, t.tx, what, "SELECT "+columns+" x WHERE x.file_id IN ("+in+") ORDER BY "+order, args...)
 	})
 }
 
 // SymbolsOf returns the symbols of the given files, or of the whole repository, by file and position.
 func (t *CuratedTx) SymbolsOf(ctx context.Context, repo int64, files ...int64) ([]Symbol, error) {
-	return ofFiles(ctx, t, "symbols", func(r *sql.Rows, s *Symbol) error {
-		return r.Scan(&s.ID, &s.File, &s.Name, &s.Kind, &s.Start, &s.End, &s.Signature, &s.Parent)
-	},
-		"x.id, x.file_id, x.name, x.kind, x.start_line, x.end_line, COALESCE(x.signature, ''), "+
-			"COALESCE(x.parent_symbol_id, 0) FROM symbols", "x.file_id, x.start_line, x.id", repo, files)
+	return ofFiles[Symbol](ctx, t, "symbols", "x.id, x.file_id, '', x.name, x.kind, x.start_line, x.end_line, "+
+		"COALESCE(x.signature, ''), COALESCE(x.parent_symbol_id, 0) FROM symbols", "x.file_id, x.start_line, x.id", repo,
+		files)
 }
 
 // ImportsOf returns the imports of the given files, or of the whole repository.
 func (t *CuratedTx) ImportsOf(ctx context.Context, repo int64, files ...int64) ([]Import, error) {
-	return ofFiles(ctx, t, "imports", scanImport,
-		"x.file_id, x.path, x.level, x.alias, x.names, x.types, x.line FROM imports", "x.file_id, x.id", repo, files)
+	return ofFiles[Import](ctx, t, "imports", "x.file_id, x.path, x.level, x.alias, x.names, x.types, x.line FROM imports",
+		"x.file_id, x.id", repo, files)
 }
 
 // Used holds the names that a file uses, as the outline wrote them.
@@ -381,14 +376,13 @@ type Used struct {
 
 // RefsOf returns the names that the given files use, or all files.
 func (t *CuratedTx) RefsOf(ctx context.Context, repo int64, files ...int64) ([]Used, error) {
-	return ofFiles(ctx, t, "used names", func(r *sql.Rows, u *Used) error { return r.Scan(&u.File, &u.Refs) },
-		"x.file_id, x.refs FROM file_state", "x.file_id", repo, files)
+	return ofFiles[Used](ctx, t, "used names", "x.file_id, x.refs FROM file_state", "x.file_id", repo, files)
 }
 
 // Importers returns the files that import one of the paths, as they are written.
 func (t *CuratedTx) Importers(ctx context.Context, repo int64, paths ...string) ([]int64, error) {
 	return joined(slices.Values(paths), func(p string) ([]int64, error) {
-		return rows(ctx, t.tx, "importers", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+		return rows[int64](ctx, t.tx, "importers",
 			"SELECT DISTINCT i.file_id FROM imports i JOIN files f ON f.id = i.file_id WHERE i.path = ? AND f.repo_id = ? "+
 				"ORDER BY i.file_id", p, repo)
 	})
@@ -403,9 +397,9 @@ func (t *CuratedTx) Dependents(ctx context.Context, files ...int64) ([]int64, er
 func (t *CuratedTx) chain(ctx context.Context, from, to string, files []int64) ([]int64, error) {
 	return chunked(files, func(part []int64) ([]int64, error) {
 		in, args := marks(part)
-		return rows(ctx, t.tx, "dependencies", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
-			"WITH RECURSIVE chain (id) AS (SELECT "+to+" FROM dependencies WHERE "+from+" IN ("+in+
-				") UNION SELECT d."+to+" FROM dependencies d JOIN chain ON d."+from+" = chain.id) SELECT id FROM chain ORDER BY id",
+		return rows[int64](ctx, t.tx, "dependencies", "WITH RECURSIVE chain (id) AS (SELECT "+to+" FROM dependencies WHERE "+
+			from+" IN ("+in+
+			") UNION SELECT d."+to+" FROM dependencies d JOIN chain ON d."+from+" = chain.id) SELECT id FROM chain ORDER BY id",
 			args...)
 	})
 }

@@ -49,12 +49,8 @@ func (m Metadata) check() error {
 
 // Enrichments returns the newest enrichment of each file of a repository, by path, without prompts and responses.
 func (j *Journal) Enrichments(ctx context.Context, repo string) ([]Enrichment, error) {
-	return rows(ctx, j.db, "enrichments", func(r *sql.Rows, e *Enrichment) error {
-		return r.Scan(&e.ID, &e.Repo, &e.Path, &e.Hash, &e.File, &e.Purpose, &e.Module, &e.Domain, &e.Concepts, &e.API,
-			&e.Complexity, &e.Model,
-			&e.PromptTokens, &e.CompletionTokens, millis{&e.Latency}, &e.Promoted, moment{&e.At})
-	}, `SELECT id, repo_path, path, content_hash, file_id, COALESCE(purpose, ''), COALESCE(module, ''), COALESCE(domain, ''), COALESCE(concepts, ''), COALESCE(public_api_surface, ''),
-			COALESCE(complexity_notes, ''), model, prompt_tokens, completion_tokens, latency_ms, promoted, timestamp
+	return rows[Enrichment](ctx, j.db, "enrichments", `SELECT id, repo_path, path, content_hash, file_id, COALESCE(purpose, ''), COALESCE(module, ''), COALESCE(domain, ''), COALESCE(concepts, ''), COALESCE(public_api_surface, ''),
+			COALESCE(complexity_notes, ''), model, '', '', prompt_tokens, completion_tokens, latency_ms, promoted, timestamp
 		FROM enrichment_outputs WHERE id IN (SELECT MAX(id) FROM enrichment_outputs WHERE repo_path = ? GROUP BY path) ORDER BY path`, repo)
 }
 
@@ -75,7 +71,7 @@ func (j *Journal) MarkPromoted(ctx context.Context, at time.Time, ids ...int64) 
 
 // PutMetadata replaces the metadata of files, all or nothing, and returns the files that the index no longer has.
 func (c *Curated) PutMetadata(ctx context.Context, all []Metadata) (gone []int64, err error) {
-	err = write(ctx, c.db, func(ctx context.Context, tx *sql.Tx) error {
+	err = write(ctx, c.db, "write what enrichment says", func(ctx context.Context, tx *sql.Tx) error {
 		for _, m := range all {
 			if err := m.check(); err != nil {
 				return err
@@ -94,8 +90,5 @@ func (c *Curated) PutMetadata(ctx context.Context, all []Metadata) (gone []int64
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("write what enrichment says: %w", err)
-	}
-	return gone, nil
+	return gone, err
 }

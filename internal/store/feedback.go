@@ -46,7 +46,7 @@ func ReadFeedback(ctx context.Context, path string) (*Feedbacks, error) {
 // Add inserts a row. It returns false if the same words exist under the same id, and [ErrFeedbackThere] if the words
 // differ.
 func (f *Feedbacks) Add(ctx context.Context, r Feedback) (added bool, err error) {
-	err = write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
+	err = write(ctx, f.db, "feedback "+r.ID, func(ctx context.Context, tx *sql.Tx) error {
 		var body, severity, url string
 		err := tx.QueryRowContext(ctx, "SELECT body, severity, context_url FROM feedback WHERE id = ?", r.ID).Scan(&body,
 			&severity, &url)
@@ -65,29 +65,21 @@ func (f *Feedbacks) Add(ctx context.Context, r Feedback) (added bool, err error)
 		added = err == nil
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("feedback %s: %w", r.ID, err)
-	}
-	return added, nil
+	return added && err == nil, err
 }
 
 const feedbackColumns = "SELECT id, body, severity, context_url, source, status, approval, notes_json, created, " +
 	"updated FROM feedback "
 
-func scanFeedback(r *sql.Rows, f *Feedback) error {
-	return r.Scan(&f.ID, &f.Body, &f.Severity, &f.ContextURL, &f.Source, &f.Status, &f.Approval, &f.Notes,
-		moment{&f.Created}, moment{&f.Updated})
-}
-
 // All returns all rows, by severity, then by time of arrival.
 func (f *Feedbacks) All(ctx context.Context) ([]Feedback, error) {
-	return rows(ctx, f.db, "the feedback", scanFeedback, feedbackColumns+
+	return rows[Feedback](ctx, f.db, "the feedback", feedbackColumns+
 		"ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END, created, id")
 }
 
 // Get returns one row. No row with that id is [ErrNoFeedback].
 func (f *Feedbacks) Get(ctx context.Context, id string) (Feedback, error) {
-	row, found, err := one(rows(ctx, f.db, "the feedback", scanFeedback, feedbackColumns+"WHERE id = ?", id))
+	row, found, err := one(rows[Feedback](ctx, f.db, "the feedback", feedbackColumns+"WHERE id = ?", id))
 	if err == nil && !found {
 		err = fmt.Errorf("feedback %s: %w", id, ErrNoFeedback)
 	}
@@ -108,7 +100,7 @@ func (f *Feedbacks) Note(ctx context.Context, before Feedback, status, approval,
 		head += ","
 	}
 	after.Status, after.Approval, after.Notes, after.Updated = status, approval, head+note+"]", at
-	err := write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
+	err := write(ctx, f.db, "feedback "+before.ID, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := affected(tx.ExecContext(ctx,
 			"UPDATE feedback SET status = ?, approval = ?, notes_json = ?, updated = ? WHERE id = ? AND notes_json = ? AND "+
 				"status = ?", after.Status, after.Approval, after.Notes, stamp(at), before.ID, before.Notes, before.Status))
@@ -118,7 +110,7 @@ func (f *Feedbacks) Note(ctx context.Context, before Feedback, status, approval,
 		return err
 	})
 	if err != nil {
-		return before, fmt.Errorf("feedback %s: %w", before.ID, err)
+		return before, err
 	}
 	return after, nil
 }
@@ -134,24 +126,20 @@ type Memory struct {
 
 // Remember stores a lesson. If the feedback already has one under that topic, it changes nothing and returns false.
 func (f *Feedbacks) Remember(ctx context.Context, m Memory) (added bool, err error) {
-	err = write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
+	what := "store the lesson of feedback " + m.FeedbackID
+	err = write(ctx, f.db, what, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := affected(tx.ExecContext(ctx,
 			"INSERT INTO memory (topic, content, fix_class, feedback_id, timestamp) VALUES (?, ?, ?, ?, ?) ON CONFLICT "+
 				"(topic, feedback_id) DO NOTHING", m.Topic, m.Content, m.FixClass, m.FeedbackID, stamp(m.At)))
 		added = n > 0
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("store the lesson of feedback %s: %w", m.FeedbackID, err)
-	}
-	return added, nil
+	return added && err == nil, err
 }
 
 // Memories returns the lessons under a topic for a class of fixes, newest first; class "" selects all classes.
 func (f *Feedbacks) Memories(ctx context.Context, topic, class string, most int) ([]Memory, error) {
-	return rows(ctx, f.db, "the lessons", func(r *sql.Rows, m *Memory) error {
-		return r.Scan(&m.Topic, &m.Content, &m.FixClass, &m.FeedbackID, moment{&m.At})
-	},
+	return rows[Memory](ctx, f.db, "the lessons",
 		"SELECT topic, content, fix_class, feedback_id, timestamp FROM memory WHERE topic = ? AND (? = '' OR fix_class = "+
 			"?) ORDER BY id DESC LIMIT ?", topic, class, class, most)
 }

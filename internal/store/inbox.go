@@ -43,46 +43,32 @@ func ReadInbox(ctx context.Context, path string) (*Inbox, error) {
 
 // Add adds an item as pending, and returns its id.
 func (b *Inbox) Add(ctx context.Context, i InboxItem) (id int64, err error) {
-	err = write(ctx, b.db, func(ctx context.Context, tx *sql.Tx) error {
+	err = write(ctx, b.db, "write to the inbox", func(ctx context.Context, tx *sql.Tx) error {
 		id, err = inserted(tx.ExecContext(ctx,
 			"INSERT INTO inbox (kind, body, channel, repo_path, timestamp, acknowledged, status) VALUES (?, ?, ?, ?, ?, ?, "+
 				"'pending')",
 			i.Kind, i.Body, i.Channel, i.Repo, stamp(i.At), stamp(i.Acknowledged)))
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("write to the inbox: %w", err)
-	}
-	return id, nil
+	return id, err
 }
 
 const inboxColumns = `SELECT id, kind, body, channel, repo_path, timestamp, acknowledged, status, COALESCE(intent, ''), confidence_pct, COALESCE(reply, ''), done, COALESCE(outcome, '') FROM inbox `
 
-func scanItem(r *sql.Rows, i *InboxItem) error {
-	var done sql.NullString
-	err := r.Scan(&i.ID, &i.Kind, &i.Body, &i.Channel, &i.Repo, moment{&i.At}, moment{&i.Acknowledged}, &i.Status,
-		&i.Intent, &i.Confidence, &i.Reply, &done, &i.Outcome)
-	if err == nil && done.Valid {
-		i.Done = new(time.Time)
-		err = moment{i.Done}.Scan(done.String)
-	}
-	return err
-}
-
 // Pending returns the open items: critical ones first, then questions, then notes, each in order of arrival.
 func (b *Inbox) Pending(ctx context.Context) ([]InboxItem, error) {
-	return rows(ctx, b.db, "the inbox", scanItem,
+	return rows[InboxItem](ctx, b.db, "the inbox",
 		inboxColumns+"WHERE status = 'pending' ORDER BY CASE kind WHEN 'critical' THEN 0 WHEN 'ask' THEN 1 ELSE 2 END, id")
 }
 
 // All returns all items, oldest first.
 func (b *Inbox) All(ctx context.Context) ([]InboxItem, error) {
-	return rows(ctx, b.db, "the inbox", scanItem, inboxColumns+"ORDER BY id")
+	return rows[InboxItem](ctx, b.db, "the inbox", inboxColumns+"ORDER BY id")
 }
 
 // Item returns one item, or [ErrNoItem].
 func (b *Inbox) Item(ctx context.Context, id int64) (InboxItem, error) {
-	item, found, err := one(rows(ctx, b.db, "the inbox", scanItem, inboxColumns+"WHERE id = ?", id))
+	item, found, err := one(rows[InboxItem](ctx, b.db, "the inbox", inboxColumns+"WHERE id = ?", id))
 	if err == nil && !found {
 		err = fmt.Errorf("item %d: %w", id, ErrNoItem)
 	}
@@ -104,7 +90,7 @@ func (b *Inbox) Finish(ctx context.Context, id int64, at time.Time, outcome stri
 
 // change updates one item. No item with that id is [ErrNoItem].
 func (b *Inbox) change(ctx context.Context, id int64, query string, args ...any) (changed bool, err error) {
-	err = write(ctx, b.db, func(ctx context.Context, tx *sql.Tx) error {
+	err = write(ctx, b.db, fmt.Sprintf("item %d", id), func(ctx context.Context, tx *sql.Tx) error {
 		var there bool
 		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM inbox WHERE id = ?)", id).Scan(&there); err != nil {
 			return err
@@ -116,8 +102,5 @@ func (b *Inbox) change(ctx context.Context, id int64, query string, args ...any)
 		changed = n > 0
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("item %d: %w", id, err)
-	}
-	return changed, nil
+	return changed && err == nil, err
 }

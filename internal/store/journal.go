@@ -122,10 +122,7 @@ func (j *Journal) insert(ctx context.Context, run, what string, records []Record
 }
 
 func (j *Journal) tx(ctx context.Context, what string, do func(context.Context, *sql.Tx) error) error {
-	if err := write(ctx, j.db, do); err != nil {
-		return fmt.Errorf("journal: %s: %w", what, err)
-	}
-	return nil
+	return write(ctx, j.db, "journal: "+what, do)
 }
 
 // add inserts one row after a check, if there is one, and returns its id.
@@ -169,17 +166,14 @@ func (j *Journal) Events(ctx context.Context, run string, from int) iter.Seq2[Re
 }
 
 func (j *Journal) page(ctx context.Context, run string, from int) ([]Record, error) {
-	return rows(ctx, j.db, "events", func(rs *sql.Rows, r *Record) error {
-		r.Run = run
-		return rs.Scan(&r.Seq, moment{&r.At}, &r.Kind, &r.Batch, &r.Body)
-	}, "SELECT seq, at, kind, batch, body FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from, page)
+	return rows[Record](ctx, j.db, "events",
+		"SELECT run, seq, at, kind, batch, body FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from, page)
 }
 
 // Runs returns all runs, newest first, without their plan texts.
 func (j *Journal) Runs(ctx context.Context) ([]Run, error) {
-	return rows(ctx, j.db, "the runs of the journal", func(rs *sql.Rows, r *Run) error {
-		return rs.Scan(&r.ID, &r.Slug, &r.Plan, moment{&r.Started})
-	}, "SELECT run, slug, plan, started_at FROM runs ORDER BY started_at DESC, rowid DESC")
+	return rows[Run](ctx, j.db, "the runs of the journal",
+		"SELECT run, slug, plan, NULL, started_at FROM runs ORDER BY started_at DESC, rowid DESC")
 }
 
 // PlanText returns the plan that a run was started with, byte for byte.
@@ -232,10 +226,8 @@ func (j *Journal) AddPost(ctx context.Context, p Post) (id int64, err error) {
 
 // Posts returns the posts to a run with an id above after, in order.
 func (j *Journal) Posts(ctx context.Context, run string, after int64) ([]Post, error) {
-	return rows(ctx, j.db, fmt.Sprintf("the posts to run %s", run), func(rs *sql.Rows, p *Post) error {
-		p.Run = run
-		return rs.Scan(&p.ID, moment{&p.At}, &p.Body, &p.Seal)
-	}, "SELECT id, at, body, seal FROM posts WHERE run = ? AND id > ? ORDER BY id", run, after)
+	return rows[Post](ctx, j.db, fmt.Sprintf("the posts to run %s", run),
+		"SELECT id, run, at, body, seal FROM posts WHERE run = ? AND id > ? ORDER BY id", run, after)
 }
 
 // The reasons why the file that a process writes to is no longer the one at its path.

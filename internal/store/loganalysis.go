@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -65,7 +66,7 @@ type TaskOutcome struct {
 // Tasks returns tasks with their outcomes, oldest first.
 func (l *Log) Tasks(ctx context.Context, f TaskFilter) ([]TaskOutcome, error) {
 	where, args := f.where()
-	return rows(ctx, l.db, "tasks", func(r *sql.Rows, t *TaskOutcome) error {
+	return rowsBy(ctx, l.db, "tasks", func(r *sql.Rows, t *TaskOutcome) error {
 		var stages string
 		var ms *int64
 		if err := r.Scan(&t.ID, &t.Repo, &t.Mode, &t.Model, &t.Window, &t.Reserved, &stages, &t.Plan, moment{&t.At},
@@ -89,7 +90,7 @@ func (l *Log) Tasks(ctx context.Context, f TaskFilter) ([]TaskOutcome, error) {
 
 // Attempts returns the attempts at a task in order, with the verdicts of the gates. It does not set Final.
 func (l *Log) Attempts(ctx context.Context, task string) ([]Attempt, error) {
-	return rows(ctx, l.db, "attempts", func(r *sql.Rows, a *Attempt) error {
+	return rowsBy(ctx, l.db, "attempts", func(r *sql.Rows, a *Attempt) error {
 		var failing string
 		if err := r.Scan(&a.TaskID, &a.Repo, &a.Mode, &a.Model, &a.Number, &a.PromptTokens, &a.CompletionTokens,
 			millis{&a.Latency}, &a.Response, &a.Applied, moment{&a.At},
@@ -126,7 +127,7 @@ func (l *Log) Calls(ctx context.Context, f CallFilter) iter.Seq2[JudgedCall, err
 	where, args := f.Of.where()
 	return func(yield func(JudgedCall, error) bool) {
 		for last := int64(0); ; {
-			calls, err := rows(ctx, l.db, "calls", scanCall, `SELECT c.id, c.task_id, c.call_type, COALESCE(c.stage_name, ''), COALESCE(c.attempt, 0), COALESCE(c.role, ''), c.model, COALESCE(c.system, ''), c.prompt, c.response,
+			calls, err := rowsBy(ctx, l.db, "calls", scanCall, `SELECT c.id, c.task_id, c.call_type, COALESCE(c.stage_name, ''), COALESCE(c.attempt, 0), COALESCE(c.role, ''), c.model, COALESCE(c.system, ''), c.prompt, c.response,
 					COALESCE(c.error, ''), c.prompt_tokens, c.completion_tokens, c.latency_ms, c.timestamp, t.success
 				FROM retrieval_llm_calls c LEFT JOIN task_runs t ON t.task_id = c.task_id
 				WHERE `+where+` AND ? IN ('', c.call_type) AND ? IN ('', c.stage_name) AND ? IN ('', c.role) AND ? IN ('', c.model) AND c.id > ? ORDER BY c.id LIMIT ?`,
@@ -149,8 +150,7 @@ func (l *Log) Calls(ctx context.Context, f CallFilter) iter.Seq2[JudgedCall, err
 }
 
 func scanCall(r *sql.Rows, c *JudgedCall) error {
-	err := r.Scan(&c.ID, &c.Task, &c.Type, &c.Stage, &c.Attempt, &c.Role, &c.Model, &c.System, &c.Prompt, &c.Response,
-		&c.Error, &c.PromptTokens, &c.CompletionTokens, millis{&c.Latency}, moment{&c.At}, &c.Success)
+	err := r.Scan(fields(nil, reflect.ValueOf(c).Elem())...)
 	if err != nil {
 		err = fmt.Errorf("%w: call %d: %w", ErrRow, c.ID, err) // the id is the first column
 	}
@@ -167,9 +167,7 @@ type DecisionFilter struct {
 // Decisions returns the decisions of stages in order, including those replaced later.
 func (l *Log) Decisions(ctx context.Context, f DecisionFilter) ([]FileDecision, error) {
 	where, args := f.Of.where()
-	return rows(ctx, l.db, "decisions", func(r *sql.Rows, d *FileDecision) error {
-		return r.Scan(&d.Task, &d.Stage, &d.File, &d.Path, &d.Symbol, &d.Tier, &d.Included, &d.Reason, moment{&d.At})
-	}, `SELECT d.task_id, d.stage, d.file_id, d.path, COALESCE(d.symbol, ''), COALESCE(d.tier, ''), d.included, COALESCE(d.reason, ''), d.timestamp
+	return rows[FileDecision](ctx, l.db, "decisions", `SELECT d.task_id, d.stage, d.file_id, d.path, COALESCE(d.symbol, ''), COALESCE(d.tier, ''), d.included, COALESCE(d.reason, ''), d.timestamp
 		FROM retrieval_decisions d LEFT JOIN task_runs t ON t.task_id = d.task_id
 		WHERE `+where+` AND ? IN ('', d.stage) AND ? IN ('', d.path) ORDER BY d.id`, append(args, f.Stage, f.Path)...)
 }
@@ -201,11 +199,7 @@ type StageFigures struct {
 // Stages returns the figures of all kinds of calls, by type, stage, role and model.
 func (l *Log) Stages(ctx context.Context, f TaskFilter) ([]StageFigures, error) {
 	where, args := f.where()
-	return rows(ctx, l.db, "the figures of stages", func(r *sql.Rows, s *StageFigures) error {
-		return r.Scan(&s.Type, &s.Stage, &s.Role, &s.Model, &s.Calls, &s.Failed, &s.PromptTokens, &s.CompletionTokens,
-			&s.Untold,
-			millis{&s.Latency}, millis{&s.Slowest}, &s.Tasks.Won, &s.Tasks.Lost, &s.Tasks.Open)
-	}, `SELECT c.call_type, COALESCE(c.stage_name, ''), COALESCE(c.role, ''), c.model, COUNT(*), COUNT(c.error),
+	return rows[StageFigures](ctx, l.db, "the figures of stages", `SELECT c.call_type, COALESCE(c.stage_name, ''), COALESCE(c.role, ''), c.model, COUNT(*), COUNT(c.error),
 			COALESCE(SUM(CASE WHEN c.completion_tokens IS NOT NULL THEN c.prompt_tokens END), 0),
 			COALESCE(SUM(CASE WHEN c.prompt_tokens IS NOT NULL THEN c.completion_tokens END), 0),
 			SUM(c.prompt_tokens IS NULL OR c.completion_tokens IS NULL), SUM(c.latency_ms), MAX(c.latency_ms),
@@ -227,10 +221,7 @@ type FileOutcome struct {
 // task counts.
 func (l *Log) Files(ctx context.Context, f TaskFilter, stage string) ([]FileOutcome, error) {
 	where, args := f.where()
-	return rows(ctx, l.db, "the outcomes of files", func(r *sql.Rows, o *FileOutcome) error {
-		return r.Scan(&o.Stage, &o.Path, &o.Taken.Won, &o.Taken.Lost, &o.Taken.Open, &o.LeftOut.Won, &o.LeftOut.Lost,
-			&o.LeftOut.Open)
-	}, `SELECT d.stage, d.path,
+	return rows[FileOutcome](ctx, l.db, "the outcomes of files", `SELECT d.stage, d.path,
 			SUM(d.included AND t.success IS 1), SUM(d.included AND t.success IS 0), SUM(d.included AND t.success IS NULL),
 			SUM(NOT d.included AND t.success IS 1), SUM(NOT d.included AND t.success IS 0), SUM(NOT d.included AND t.success IS NULL)
 		FROM retrieval_decisions d LEFT JOIN task_runs t ON t.task_id = d.task_id

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/runplan/runplan/internal/seal"
@@ -213,7 +212,7 @@ func (r sealedRow) fields(prev string) []string {
 }
 
 func eventsFrom(ctx context.Context, q querier, run string, from int) ([]sealedRow, error) {
-	return rows(ctx, q, "events", func(rs *sql.Rows, r *sealedRow) error {
+	return rowsBy(ctx, q, "events", func(rs *sql.Rows, r *sealedRow) error {
 		r.Run = run
 		return rs.Scan(&r.Seq, &r.at, &r.Kind, &r.Batch, &r.Body, &r.Seal)
 	}, "SELECT seq, at, kind, batch, body, seal FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from,
@@ -228,12 +227,8 @@ func (j *Journal) SetAside(ctx context.Context, run string, seq int, why string,
 	defer j.mu.Unlock()
 	err = j.tx(ctx, "set aside events of run "+run, func(ctx context.Context, tx *sql.Tx) error {
 		var err error
-		if claims, err = rows(ctx, tx, "events", func(rs *sql.Rows, s *string) error {
-			var kind, batch string
-			err := rs.Scan(&kind, &batch)
-			*s = strings.TrimSpace(kind + " " + batch)
-			return err
-		}, "SELECT kind, batch FROM events WHERE run = ? AND seq >= ? ORDER BY seq", run, seq); err != nil {
+		if claims, err = rows[string](ctx, tx, "events", "SELECT trim(kind || ' ' || batch) FROM events "+
+			"WHERE run = ? AND seq >= ? ORDER BY seq", run, seq); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO events_set_aside (run, seq, at, kind, batch, body, seal, why, set_aside_at)

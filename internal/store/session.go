@@ -71,7 +71,8 @@ func (s *Session) SetAll(ctx context.Context, values map[string]any) error {
 		}
 		texts[i] = string(text)
 	}
-	return s.failed("keep "+strings.Join(keys, ", "), write(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
+	what := fmt.Sprintf("session of %s: keep %s", s.task, strings.Join(keys, ", "))
+	return write(ctx, s.db, what, func(ctx context.Context, tx *sql.Tx) error {
 		for i, k := range keys {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO kv (key, value, updated_at) VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
 				ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`, k, texts[i]); err != nil {
@@ -79,23 +80,16 @@ func (s *Session) SetAll(ctx context.Context, values map[string]any) error {
 			}
 		}
 		return nil
-	}))
+	})
 }
 
 // Get reads a value into what into points to. An unknown key leaves it unchanged.
 func (s *Session) Get(ctx context.Context, key string, into any) (found bool, err error) {
-	var text string
-	err = s.db.QueryRowContext(ctx, "SELECT value FROM kv WHERE key = ?", key).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err == nil {
+	text, found, err := one(rows[string](ctx, s.db, "its value", "SELECT value FROM kv WHERE key = ?", key))
+	if err == nil && found {
 		err = json.Unmarshal([]byte(text), into)
 	}
-	if err != nil {
-		return false, s.failed("read "+key, explain(err))
-	}
-	return true, nil
+	return found && err == nil, s.failed("read "+key, err)
 }
 
 func (s *Session) failed(what string, err error) error {

@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sort"
 	"time"
 
@@ -259,24 +260,63 @@ func migrate(ctx context.Context, db *sql.DB, names []string) error {
 }
 
 // write runs a function in a transaction, all or nothing. A fact is recorded even if the work was cancelled meanwhile.
-func write(ctx context.Context, db *sql.DB, do func(context.Context, *sql.Tx) error) error {
-	return transact(context.WithoutCancel(ctx), db, do)
+// An error begins with what was to be written.
+func write(ctx context.Context, db *sql.DB, what string, do func(context.Context, *sql.Tx) error) error {
+	return transact(context.WithoutCancel(ctx), db, what, do)
 }
 
-func transact(ctx context.Context, db *sql.DB, do func(context.Context, *sql.Tx) error) error {
+func transact(ctx context.Context, db *sql.DB, what string, do func(context.Context, *sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
+	if err == nil {
+		defer tx.Rollback()
+		err = do(ctx, tx)
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
 	if err != nil {
-		return explain(err)
+		return fmt.Errorf("%s: %w", what, explain(err))
 	}
-	defer tx.Rollback()
-	if err := do(ctx, tx); err != nil {
-		return explain(err)
-	}
-	return explain(tx.Commit())
+	return nil
 }
 
-// rows reads all rows of a query.
-func rows[T any](ctx context.Context, q querier, what string, scan func(*sql.Rows, *T) error, query string,
+// rows reads all rows of a query. Its columns fill the first fields of T, in their order; see [fields].
+func rows[T any](ctx context.Context, q querier, what, query string, args ...any) ([]T, error) {
+	var t T
+	to := fields(nil, reflect.ValueOf(&t).Elem())
+	n := 0
+	return rowsBy(ctx, q, what, func(r *sql.Rows, out *T) error {
+		if n == 0 {
+			columns, _ := r.Columns() // it fails only for closed rows
+			n = len(columns)
+		}
+		err := r.Scan(to[:n]...)
+		*out = t
+		return err
+	}, query, args...)
+}
+
+// fields appends where the columns of a row go: to a value, or, if it is a struct, to each of its fields in order.
+func fields(to []any, v reflect.Value) []any {
+	switch p := v.Addr().Interface().(type) {
+	case *time.Time:
+		return append(to, moment{p})
+	case **time.Time:
+		return append(to, maybe{p})
+	case *time.Duration:
+		return append(to, millis{p})
+	}
+	if v.Kind() != reflect.Struct {
+		return append(to, v.Addr().Interface())
+	}
+	for i := range v.NumField() {
+		to = fields(to, v.Field(i))
+	}
+	return to
+}
+
+// rowsBy is [rows] with a function that reads one row.
+func rowsBy[T any](ctx context.Context, q querier, what string, scan func(*sql.Rows, *T) error, query string,
 	args ...any) ([]T, error) {
 	out := []T{}
 	r, err := q.QueryContext(ctx, query, args...)
@@ -355,6 +395,17 @@ func (m moment) Scan(v any) error {
 		return fmt.Errorf("%q is not a time: %w", text, err)
 	}
 	return nil
+}
+
+type maybe struct{ to **time.Time }
+
+// Scan reads a time, or NULL as nil.
+func (m maybe) Scan(v any) error {
+	if *m.to = nil; v == nil {
+		return nil
+	}
+	*m.to = new(time.Time)
+	return moment{*m.to}.Scan(v)
 }
 
 type millis struct{ to *time.Duration }

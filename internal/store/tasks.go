@@ -214,9 +214,7 @@ type CallSum struct {
 
 // CallsBeside sums up the calls that belong to no run. The events of runs report their own calls, so each counts once.
 func (j *Journal) CallsBeside(ctx context.Context) ([]CallSum, error) {
-	return rows(ctx, j.db, "the calls of models", func(r *sql.Rows, s *CallSum) error {
-		return r.Scan(&s.Type, &s.Model, &s.Calls, &s.Failed, &s.PromptTokens, &s.CompletionTokens, &s.Untold)
-	}, `SELECT c.call_type, c.model, COUNT(*), COUNT(c.error),
+	return rows[CallSum](ctx, j.db, "the calls of models", `SELECT c.call_type, c.model, COUNT(*), COUNT(c.error),
 			COALESCE(SUM(CASE WHEN c.completion_tokens IS NOT NULL THEN c.prompt_tokens END), 0),
 			COALESCE(SUM(CASE WHEN c.prompt_tokens IS NOT NULL THEN c.completion_tokens END), 0),
 			SUM(c.prompt_tokens IS NULL OR c.completion_tokens IS NULL)

@@ -1,13 +1,14 @@
 package chat
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nikolalohinski/gonja/v2/exec"
 	"github.com/nikolalohinski/gonja/v2/nodes"
 	"github.com/nikolalohinski/gonja/v2/parser"
@@ -88,7 +89,7 @@ func toJSON(_ *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value
 	if len(params.Args) > 0 {
 		return exec.AsValue(errors.New("tojson: only named arguments are supported"))
 	}
-	text, err := pythonJSON(in.ToGoSimpleType(false), indent, 0)
+	text, err := pythonJSON(in.ToGoSimpleType(false), indent)
 	if err != nil {
 		return exec.AsValue(err)
 	}
@@ -96,65 +97,29 @@ func toJSON(_ *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value
 }
 
 // pythonJSON formats a value as Python's json.dumps does, with a space after each comma and colon.
-func pythonJSON(v any, indent, depth int) (string, error) {
-	comma, open, closing := ", ", "", ""
+func pythonJSON(v any, indent int) (string, error) {
+	options := []json.Options{jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(indent < 0),
+		jsontext.AllowInvalidUTF8(true), json.WithMarshalers(json.JoinMarshalers(
+			json.MarshalToFunc(objectJSON), json.MarshalToFunc(func(_ *jsontext.Encoder, err error) error { return err })))}
 	if indent >= 0 {
-		open = "\n" + strings.Repeat(" ", indent*(depth+1))
-		closing = "\n" + strings.Repeat(" ", indent*depth)
-		comma = "," + open
+		options = append(options, jsontext.WithIndent(strings.Repeat(" ", indent)))
 	}
-	switch x := v.(type) {
-	case map[string]any:
-		keys := slices.Collect(maps.Keys(x))
-		// The role of a message comes first, as usual. The original order of the other keys is unknown.
-		slices.SortFunc(keys, func(a, b string) int {
-			if (a == "role") != (b == "role") {
-				return map[bool]int{true: -1, false: 1}[a == "role"]
-			}
-			return strings.Compare(a, b)
-		})
-		var parts []string
-		for _, k := range keys {
-			text, err := pythonJSON(x[k], indent, depth+1)
-			if err != nil {
-				return "", err
-			}
-			parts = append(parts, quoted(k)+": "+text)
-		}
-		return enclosed("{", "}", parts, open, comma, closing), nil
-	case []any:
-		var parts []string
-		for _, e := range x {
-			text, err := pythonJSON(e, indent, depth+1)
-			if err != nil {
-				return "", err
-			}
-			parts = append(parts, text)
-		}
-		return enclosed("[", "]", parts, open, comma, closing), nil
-	case list:
-		return pythonJSON([]any(x), indent, depth)
-	case string:
-		return quoted(x), nil
-	case error:
-		return "", x
-	}
-	b, err := json.Marshal(v)
+	b, err := json.Marshal(v, options...)
 	return string(b), err
 }
 
-func enclosed(begin, end string, parts []string, open, comma, closing string) string {
-	if len(parts) == 0 {
-		return begin + end
+// objectJSON writes an object. The role of a message comes first, as usual. The original order of the other keys is
+// unknown.
+func objectJSON(e *jsontext.Encoder, object map[string]any) error {
+	keys := slices.SortedFunc(maps.Keys(object), func(a, b string) int {
+		if (a == "role") != (b == "role") {
+			return map[bool]int{true: -1, false: 1}[a == "role"]
+		}
+		return strings.Compare(a, b)
+	})
+	err := e.WriteToken(jsontext.BeginObject)
+	for _, k := range keys {
+		err = errors.Join(err, e.WriteToken(jsontext.String(k)), json.MarshalEncode(e, object[k]))
 	}
-	return begin + open + strings.Join(parts, comma) + closing + end
-}
-
-func quoted(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // strings can always be encoded
-	text := strings.TrimSuffix(b.String(), "\n")
-	return strings.NewReplacer("\\u2028", "\u2028", "\\u2029", "\u2029").Replace(text)
+	return errors.Join(err, e.WriteToken(jsontext.EndObject))
 }

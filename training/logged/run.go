@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
 )
@@ -93,12 +94,9 @@ func (r *run) add(ev runner.Event) {
 
 // attempt finds the attempt that an event reports on.
 func (b *batch) attempt(ev runner.Event) *attempt {
-	for _, a := range b.attempts {
-		if a.made.Attempt == ev.Attempt && a.made.Candidate == ev.Candidate {
-			return a
-		}
-	}
-	return nil
+	return lists.First(b.attempts, func(a *attempt) bool {
+		return a.made.Attempt == ev.Attempt && a.made.Candidate == ev.Candidate
+	})
 }
 
 // executed adds an attempt. A repetition after a crash replaces the first.

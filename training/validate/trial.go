@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/schema"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
@@ -184,11 +185,6 @@ func NewJSONSchema(text []byte) (JSONSchemaValidator, error) {
 
 // Validate measures answers.
 func (v JSONSchemaValidator) Validate(answers []string) Score {
-	good := 0
-	for _, a := range answers {
-		if v.schema.Check([]byte(a)) == nil {
-			good++
-		}
-	}
+	good := lists.Count(answers, func(a string) bool { return v.schema.Check([]byte(a)) == nil })
 	return Of("", JSONThreshold, []Measure{exact("valid", 1, good, len(answers), "the answer is empty")})
 }

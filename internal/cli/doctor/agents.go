@@ -73,7 +73,7 @@ func examineAgent(ctx context.Context, p *cli.Project, name string) Check {
 // programVersion asks a CLI for its version. It waits some seconds for a slow CLI, then gives up.
 func programVersion(ctx context.Context, a *cli.App, preset command.Preset, prog string) string {
 	res, err := proc.Run(ctx, proc.Cmd{
-		Args: append([]string{prog}, preset.Version...), Env: redact.AgentEnv(a.Environ, nil), Dir: os.TempDir(),
+		Args: []string{prog, "--version"}, Env: redact.AgentEnv(a.Environ, nil), Dir: os.TempDir(),
 		Limits: proc.Limits{Total: 10 * time.Second}, Sweep: proc.NewTag(), KeepStdout: 4 << 10,
 	})
 	switch {

@@ -77,8 +77,7 @@ var versionNumber = lazyre.New(`(\d+)\.(\d+)(?:\.\d+)*`)
 func neighbors(ctx context.Context, a *cli.App) []cli.Neighbor {
 	all := requirements()
 	for _, p := range command.Presets() {
-		all = append(all, requirement{p.Program, append([]string{p.Program}, p.Version...), [2]int{}, "optional agent; " +
-			p.Install})
+		all = append(all, requirement{p.Program, []string{p.Program, "--version"}, [2]int{}, "optional agent; " + p.Install})
 	}
 	return lists.Map(all, func(r requirement) cli.Neighbor { return neighbor(ctx, a, r) })
 }
