@@ -42,6 +42,31 @@ func randomGo(rnd *rand.Rand) string {
 	return b.String()
 }
 
+// Without a model, what headings and imports leave of the budget is used for more chunks.
+func TestSearchUsesWholeBudget(t *testing.T) {
+	var files strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&files, "-- f%d.go --\npackage p\n", i)
+		for j := range 20 {
+			fmt.Fprintf(&files, "\nfunc price%d_%d() int {\n%s\treturn %d\n}\n", i, j, strings.Repeat("\tround()\n", 6), j)
+		}
+	}
+	b := newBench(t, files.String(), patterns.Program{})
+	d := b.deps()
+	d.LLM = nil
+	for _, window := range []int{2000, 4000, 8000} {
+		r := b.request("Round each price")
+		r.Budget = tokens.Budget{Window: window, Margin: 0.1}
+		pkg, err := Retrieve(t.Context(), d, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := window - pkg.Tokens; left < 0 || left > 60 || len(pkg.Dropped) > 0 {
+			t.Errorf("%d of %d tokens used, dropped: %v", pkg.Tokens, window, pkg.Dropped)
+		}
+	}
+}
+
 // For any repository, judgment and budget, a package stays within its budget, reports each chosen part that it drops,
 // and has the same text for the same choice (RETR-11, BUD-02).
 func TestPackageStaysWithinBudget(t *testing.T) {

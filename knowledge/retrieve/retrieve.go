@@ -211,7 +211,7 @@ func Retrieve(ctx context.Context, d Deps, r Request) (Package, error) {
 func (p *pass) refused(ctx context.Context, s State) (Package, error) {
 	err := p.step(ctx, searchStep, func() error {
 		p.note("the model refused all that the search offered; the best search results are shown instead")
-		return p.decide(ctx, searchStep, p.takeRanked(&s))
+		return p.takeRanked(ctx, &s)
 	})
 	if err != nil {
 		return Package{}, err
@@ -238,7 +238,7 @@ func (p *pass) unasked(ctx context.Context) (Package, error) {
 		if err := p.matched(ctx, s.Query); err != nil {
 			return err
 		}
-		return p.decide(ctx, searchStep, p.takeRanked(&s))
+		return p.takeRanked(ctx, &s)
 	})
 	if err != nil {
 		return Package{}, err

@@ -3,6 +3,7 @@ package retrieve
 import (
 	"cmp"
 	"container/heap"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -48,7 +49,13 @@ type Item struct {
 // so the result also contains the best results of a plain search. Chunks that follow each other become one piece, so
 // the second costs only its text.
 func Take(items []Item, room int, by []float64) []int {
-	t := &taking{items: items, by: by, room: room, taken: make([]bool, len(items)), of: map[string]int{},
+	t := newTaking(items, by)
+	t.more(room)
+	return t.out
+}
+
+func newTaking(items []Item, by []float64) *taking {
+	t := &taking{items: items, by: by, taken: make([]bool, len(items)), of: map[string]int{},
 		before: make([]int, len(items)), after: make([]int, len(items))}
 	order := make([]int, len(items))
 	for i := range items {
@@ -62,11 +69,15 @@ func Take(items []Item, room int, by []float64) []int {
 			t.after[a], t.before[b] = b, a
 		}
 	}
-	words := int(by[sWords] * float64(room))
-	t.ranked(words)
+	return t
+}
+
+// more takes chunks until a further room is used up.
+func (t *taking) more(room int) {
+	t.room += room
+	t.ranked(int(t.by[sWords] * float64(room)))
 	t.worded()
 	t.ranked(0)
-	return t.out
 }
 
 // taking is the state of [Take].
@@ -175,8 +186,32 @@ func (q *queue) Pop() any {
 // roomShare is the share of the budget for chunks. The rest is for imports of their files.
 const roomShare = 0.96
 
-// takeRanked chooses whole chunks from the ranking until the budget is used up. It joins adjacent chunks.
-func (p *pass) takeRanked(s *State) []Decision {
+// spareShare is the same for what a package has left: the headings of its last pieces are only estimated.
+const spareShare = 0.9
+
+// takeRanked chooses whole chunks from the ranking until the budget is used up. It joins adjacent chunks. How much room
+// headings and imports need is known when all is packed. What they leave is for more chunks: without these, packages
+// used 97 % of the budget.
+func (p *pass) takeRanked(ctx context.Context, s *State) error {
+	perToken := tokens.PerToken / (1 + p.req.Budget.Margin)
+	list := p.ranked[:min(len(p.ranked), mostRanked)]
+	t := newTaking(p.items(list), spread[:])
+	t.more(int(float64(p.req.Budget.Retrieval())*perToken*roomShare) - len(heading))
+	chosen, decided := p.chunks(*s, list, t.out)
+	if len(t.out) < len(list) {
+		pkg, err := p.pack(ctx, chosen)
+		if err != nil {
+			return err
+		}
+		t.more(int(float64(pkg.Budget-pkg.Tokens) * perToken * spareShare))
+		chosen, decided = p.chunks(*s, list, t.out)
+	}
+	*s = chosen
+	return p.decide(ctx, searchStep, decided)
+}
+
+// chunks adds ranked chunks to the choices.
+func (p *pass) chunks(s State, list []Ranked, taken []int) (State, []Decision) {
 	files := lists.By(s.Files, func(f File) string { return f.Path })
 	asFile := func(r Ranked) File {
 		if f, ok := files[r.Path]; ok {
@@ -187,9 +222,7 @@ func (p *pass) takeRanked(s *State) []Decision {
 		files[r.Path] = x
 		return x
 	}
-	room := int(float64(p.req.Budget.Retrieval()*tokens.PerToken)/(1+p.req.Budget.Margin)*roomShare) - len(heading)
-	list := p.ranked[:min(len(p.ranked), mostRanked)]
-	taken := Take(p.items(list), room, spread[:])
+	s.Files, s.Choices = slices.Clone(s.Files), slices.Clone(s.Choices)
 	var all []Decision
 	for at, i := range taken {
 		r := list[i]
@@ -205,7 +238,7 @@ func (p *pass) takeRanked(s *State) []Decision {
 	}
 	s.Choices = joined(s.Choices, p.tree)
 	s.Precise = true
-	return all
+	return s, all
 }
 
 // items returns the data of ranked chunks for [Take].
