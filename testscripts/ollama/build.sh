@@ -15,7 +15,12 @@ version="$(cd "$here" && go list -m -f '{{.Version}}' github.com/ollama/ollama)"
 version="${version#v}"
 # The include folder is part of the key of Go's build cache: in a folder of the clone every clone would build again.
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/runplan-dev/ollama-$version"
-bin="$cache/ollama-2" # the number changes when the way to build it does
+bin="$cache/ollama-3" # the number changes when the way to build it does
+# With these instructions a prompt takes a fifth of the time. A processor without them has a program of its own.
+wide=""
+if grep -qw avx2 /proc/cpuinfo 2>/dev/null && grep -qw fma /proc/cpuinfo && grep -qw f16c /proc/cpuinfo; then
+  bin="$bin-avx2" wide=" -mavx2 -mfma -mf16c"
+fi
 
 say() { echo "ollama: $*" >&2; }
 
@@ -102,7 +107,8 @@ started=$SECONDS
 printf '#!/bin/sh\ncase "$*" in *" vec.cpp"* | *" ops.cpp"*) set -- "$@" -O2 ;; esac\nexec %s "$@"\n' "$cxx" >"$cache/cxx"
 chmod +x "$cache/cxx"
 # The variables of the clone's own build, like a go.work or CGO_ENABLED=0, must not reach this one.
-env -u GOFLAGS GOWORK=off CGO_ENABLED=1 CXX="$cache/cxx" CGO_CPPFLAGS="-I$cache/include" CGO_CFLAGS=-O1 CGO_CXXFLAGS=-O0 GOBIN="$tmp" \
+env -u GOFLAGS GOWORK=off CGO_ENABLED=1 CXX="$cache/cxx" CGO_CPPFLAGS="-I$cache/include" CGO_CFLAGS="-O1$wide" \
+  CGO_CXXFLAGS="-O0$wide" GOBIN="$tmp" \
   go install -trimpath -ldflags "-s -w -X github.com/ollama/ollama/version.Version=$version" "github.com/ollama/ollama@v$version" >&2
 works "$tmp/ollama" || { say "what was built does not run: $("$tmp/ollama" --version 2>&1 || true)"; exit 1; }
 mv "$tmp/ollama" "$bin"
