@@ -104,7 +104,7 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	// A bootstrap uses the CPU all the time, so memory is cheaper than collection: nothing is collected below the limit.
 	// Up to 100 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU time.
 	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(320 << 20)
+	debug.SetMemoryLimit(448 << 20)
 	progress := &bootstrapProgress{models.NewIndexProgress(a), time.Now()}
 	h.Progress = progress.step
 	m, err := history.Run(ctx, h)
