@@ -183,6 +183,9 @@ func nearWord(word string) string {
 		return ""
 	}
 	for _, w := range []string{"batch", "task", "phase", "chunk", "sprint", "milestone"} {
+		if more := len(word) - len(w); more < -2 || more > 2 {
+			continue
+		}
 		if d := distance(word, w); d == 1 || d == 2 && w == "batch" && len(word) >= 4 && word[0] == 'b' {
 			return w
 		}

@@ -103,6 +103,7 @@ func wholeLines(src, search string) []int {
 // splice replaces search at the given places. At an end of src without a line end, none is added.
 func splice(src string, at []int, search, replace string) string {
 	var b strings.Builder
+	b.Grow(len(src) + len(at)*len(replace))
 	done := 0
 	for _, i := range at {
 		if i < done {

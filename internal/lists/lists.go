@@ -27,7 +27,15 @@ func Filter[T any](list []T, keep func(T) bool) []T {
 }
 
 // Count returns the number of values for which is is true.
-func Count[T any](list []T, is func(T) bool) int { return len(Filter(list, is)) }
+func Count[T any](list []T, is func(T) bool) int {
+	n := 0
+	for _, x := range list {
+		if is(x) {
+			n++
+		}
+	}
+	return n
+}
 
 // Sum adds the numbers that f returns for each value.
 func Sum[T any](list []T, f func(T) int) int {

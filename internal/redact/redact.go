@@ -60,7 +60,11 @@ func (r *Redactor) String(s string) string {
 	b.Grow(len(s))
 	for rest := s; rest != ""; {
 		n := segment(rest, true)
-		r.replace(&b, rest[:n])
+		if r.quiet(rest[:n], 0) {
+			b.WriteString(rest[:n])
+		} else {
+			r.replace(&b, rest[:n])
+		}
 		rest = rest[n:]
 	}
 	return b.String()
@@ -69,18 +73,16 @@ func (r *Redactor) String(s string) string {
 // replace writes a segment with its secrets replaced.
 func (r *Redactor) replace(b *strings.Builder, s string) {
 	var spans []span
-	if !r.quiet(s, 0) {
-		r.search(s, 0, func(m Match, name string) bool {
-			x := span{from: m.From, to: m.To, known: m.Kind == nil}
-			if x.known {
-				x.mark = mark(name)
-			} else {
-				x.mark = m.Kind.mark()
-			}
-			spans = append(spans, x)
-			return true
-		})
-	}
+	r.search(s, 0, func(m Match, name string) bool {
+		x := span{from: m.From, to: m.To, known: m.Kind == nil}
+		if x.known {
+			x.mark = mark(name)
+		} else {
+			x.mark = m.Kind.mark()
+		}
+		spans = append(spans, x)
+		return true
+	})
 	slices.SortStableFunc(spans, func(x, y span) int {
 		return cmp.Or(cmp.Compare(x.from, y.from), -cmp.Compare(truth(x.known), truth(y.known)), cmp.Compare(y.to, x.to))
 	})

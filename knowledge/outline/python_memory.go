@@ -70,11 +70,12 @@ func (m *PythonMemory) Glance(text string) (Outline, bool) {
 				index[0], out.Symbols[class].End = class, x.End
 				continue
 			}
-			v := variable{x.Parent, x.Name}
-			if x.Kind == Variable && seen[v] {
-				continue // only its first assignment counts, and it holds nothing
+			if v := (variable{x.Parent, x.Name}); x.Kind == Variable {
+				if seen[v] {
+					continue // only its first assignment counts, and it holds nothing
+				}
+				seen[v] = true
 			}
-			seen[v] = seen[v] || x.Kind == Variable
 			if index[i] = len(out.Symbols); x.Parent < 0 {
 				class = index[i] // the last one of a piece goes on
 			}

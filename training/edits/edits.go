@@ -54,13 +54,12 @@ func Of(path string, before, after []byte) (Answer, error) {
 	if !c.Made && !c.Deleted {
 		c.Hunks = hunksOf(c.Before, c.After)
 	}
-	return c.Write()
+	return c.Write(string(before), string(after))
 }
 
-// Write writes the edits of a change.
-func (c Change) Write() (Answer, error) {
+// Write writes the edits of a change. old and now are the texts of its lines.
+func (c Change) Write(old, now string) (Answer, error) {
 	var blocks []Block
-	old, now := strings.Join(c.Before, ""), strings.Join(c.After, "")
 	switch {
 	case c.Deleted:
 	case c.Made:

@@ -165,7 +165,8 @@ func TestCompare(t *testing.T) {
 				t.Fatalf("%d: %d lines are found with %d allowed", n, changed, changed-1)
 			}
 		}
-		a, err := Change{Path: "a/b.go", Before: before, After: after, Hunks: hunks}.Write()
+		a, err := Change{Path: "a/b.go", Before: before, After: after, Hunks: hunks}.Write(strings.Join(before, ""),
+			strings.Join(after, ""))
 		switch {
 		case err == nil:
 			made++

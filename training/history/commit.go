@@ -66,7 +66,7 @@ type work struct {
 
 // loader reads the data of many commits at a time, in two pipelined steps.
 type loader struct {
-	objects  *git.Objects
+	beside   *git.Objects // for files other than code, so that the second step does not wait for the first
 	forest   *forest
 	cache    *versionCache
 	sentry   sentry

@@ -47,9 +47,16 @@ func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*s
 
 // edits returns the edits with which a model would make the change.
 func (c *change) edits() (edits.Answer, error) {
-	old, now := c.sides()
-	return edits.Change{Path: c.path, Before: old, After: now, Made: c.before == nil, Deleted: c.after == nil,
-		Hunks: c.hunks}.Write()
+	before, after := c.sides()
+	var old, now string
+	if c.before != nil {
+		old = c.before.text
+	}
+	if c.after != nil {
+		now = c.after.text
+	}
+	return edits.Change{Path: c.path, Before: before, After: after, Made: c.before == nil, Deleted: c.after == nil,
+		Hunks: c.hunks}.Write(old, now)
 }
 
 // described shows a symbol by signature and documentation, and a class with the signatures of its members.

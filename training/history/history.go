@@ -112,10 +112,11 @@ func Run(ctx context.Context, o Options) (Manifest, error) {
 // read processes a history and writes the examples.
 func (o Options) read(ctx context.Context, b *book, span git.Span, total int) error {
 	ctx, cancel := context.WithCancel(ctx)
-	objects := o.Repo.Objects(ctx)
+	objects, beside := o.Repo.Objects(ctx), o.Repo.Objects(ctx)
 	defer objects.Close()
+	defer beside.Close()
 	l := &loader{
-		objects: objects, forest: newForest(objects),
+		beside: beside, forest: newForest(objects),
 		cache:  newVersionCache(objects, newReader(o.Program, o.Repo.Root)),
 		sentry: newSentry(o.Repo.Root, o.Redact),
 		seed:   o.Seed, reverted: maps.Clone(b.taken),

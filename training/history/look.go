@@ -26,7 +26,7 @@ func (l *loader) look(ctx context.Context, all []*work) error {
 		}
 	}
 	var texts []text
-	objects, err := l.objects.Read(beside)
+	objects, err := l.beside.Read(beside)
 	if err != nil {
 		return err
 	}

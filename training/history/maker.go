@@ -70,7 +70,8 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 		if why == "" {
 			why = m.fits(l)
 		}
-		if why == "" && len(training.Addresses(l.system+l.prompt+l.completion)) > 0 {
+		if why == "" && slices.ContainsFunc([]string{l.system, l.prompt, l.completion},
+			func(text string) bool { return len(training.Addresses(text)) > 0 }) {
 			why = "it contains a mail address"
 		}
 		if why == "" && m.sentry.hide(l.completion) != l.completion {

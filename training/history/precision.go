@@ -161,9 +161,9 @@ func (q query) why(s *symbol) []string {
 			break
 		}
 	}
-	have := retrieve.Humps(s.short)
+	short := strings.ToLower(s.short)
 	for _, k := range q.keywords {
-		if slices.Contains(have, k) {
+		if strings.Contains(short, k) && slices.Contains(retrieve.Humps(s.short), k) {
 			out = append(out, "has the word "+k)
 		}
 	}

@@ -140,33 +140,49 @@ func pythonTargets(from string, i outline.Import, tree *folder, add func(string,
 		}
 		bases = append(bases, path.Join("src", rel))
 	}
-	module := func(base string) string {
-		return lists.First([]string{base + ".py", path.Join(base, "__init__.py"), base + ".pyi"},
-			func(name string) bool { return tree.file(name).blob != "" })
-	}
 	alias := i.Alias
 	if len(i.Names) == 0 && alias == "" {
 		alias = i.Path // import a.b is used as a.b.name
 	}
 	for _, base := range bases {
+		above, inside := tree.at(path.Dir(base)), tree.at(base)
+		if above == nil {
+			continue
+		}
 		hit := false
 		var rest []outline.Name
 		for _, n := range i.Names {
-			if sub := module(path.Join(base, n.Name)); sub != "" {
-				add(sub, nil, called(n))
+			if sub := inside.pythonModule(n.Name); sub != "" {
+				add(path.Join(base, sub), nil, called(n))
 				hit = true
 				continue
 			}
 			rest = append(rest, n)
 		}
-		if name := module(base); name != "" && (len(rest) > 0 || len(i.Names) == 0) {
-			add(name, rest, alias)
+		if name := above.pythonModule(path.Base(base)); name != "" && (len(rest) > 0 || len(i.Names) == 0) {
+			add(path.Join(path.Dir(base), name), rest, alias)
 			hit = true
 		}
 		if hit {
 			return
 		}
 	}
+}
+
+// pythonModule returns the file of a Python module in a folder, "" if there is none, or no folder.
+func (x *folder) pythonModule(name string) string {
+	if x == nil {
+		return ""
+	}
+	switch inside := x.at(name); {
+	case x.has(name + ".py"):
+		return name + ".py"
+	case inside != nil && inside.has("__init__.py"):
+		return path.Join(name, "__init__.py")
+	case x.has(name + ".pyi"):
+		return name + ".pyi"
+	}
+	return ""
 }
 
 // scriptFile resolves a relative import.

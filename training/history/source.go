@@ -36,7 +36,9 @@ type source struct {
 	secret *bool // nil: not checked yet
 
 	chunkOnce sync.Once // examples are made at the same time
-	plain     []string  // lines without line ends
+	shown     string    // with line feeds alone
+	plain     []string  // lines of that, without line ends
+	starts    []int     // where they begin in it
 	chunks    []chunks.Span
 }
 
@@ -119,13 +121,18 @@ func (s *source) split() {
 	}
 }
 
-// chunked returns the lines of the text and its chunks. Several commits show the same version of a file.
-func (s *source) chunked() ([]string, []chunks.Span) {
+// chunked returns the chunks of the text. Several commits show the same version of a file.
+func (s *source) chunked() []chunks.Span {
 	s.chunkOnce.Do(func() {
-		s.plain = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
+		s.shown = strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n")
+		s.plain = strings.Split(s.shown, "\n")
+		s.starts = make([]int, len(s.plain))
+		for i, l := range s.plain[:len(s.plain)-1] {
+			s.starts[i+1] = s.starts[i] + len(l) + 1
+		}
 		s.chunks = chunks.Chunks(s.path, s.plain)
 	})
-	return s.plain, s.chunks
+	return s.chunks
 }
 
 // span returns the lines from to to, counted from 1. A file that does not exist has none.
@@ -144,7 +151,7 @@ var receiver = lazyre.New(`^func \(\s*(?:\w+\s+)?\*?(\w+)`)
 
 // take stores the outline of the file.
 func (s *source) take(o outline.Outline) {
-	s.broken = o.Error != nil
+	s.broken, s.symbols = o.Error != nil, make([]symbol, 0, len(o.Symbols))
 	for _, x := range o.Symbols {
 		n := symbol{name: x.Name, short: x.Name, kind: x.Kind, signature: x.Signature, start: x.Start, end: x.End,
 			parent: x.Parent}

@@ -227,9 +227,16 @@ func (x *folder) file(name string) leaf {
 	if dir == nil {
 		return leaf{}
 	}
-	base := path.Base(name)
-	return lists.First(dir.files, func(l leaf) bool { return l.name == base })
+	return dir.leaf(path.Base(name))
 }
+
+// leaf returns the file of a name in the folder itself.
+func (x *folder) leaf(name string) leaf {
+	return lists.First(x.files, func(l leaf) bool { return l.name == name })
+}
+
+// has reports whether the folder itself has a file.
+func (x *folder) has(name string) bool { return x.leaf(name).blob != "" }
 
 // overview describes a repository as retrieval does.
 func (x *folder) overview() string {
@@ -252,7 +259,7 @@ type found struct {
 func (x *folder) having(words map[string]string, most int) []found {
 	var out []found
 	var walk func(x *folder, dir string, have []string)
-	walk = func(x *folder, dir string, have []string) {
+	walk = func(x *folder, above string, have []string) {
 		if len(x.counts) == 0 || len(out) >= most {
 			return
 		}
@@ -269,14 +276,14 @@ func (x *folder) having(words map[string]string, most int) []found {
 				continue
 			}
 			if all := add(have, l.stems); len(all) > 0 && len(out) < most {
-				out = append(out, found{path.Join(dir, l.name), l.blob, all})
+				out = append(out, found{above + l.name, l.blob, all})
 			}
 		}
 		for _, b := range x.below {
 			if foreignFolder(b.name) {
 				continue
 			}
-			walk(b.folder, path.Join(dir, b.name), add(have, b.stems))
+			walk(b.folder, above+b.name+"/", add(have, b.stems))
 		}
 	}
 	walk(x, "", nil)

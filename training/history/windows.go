@@ -29,7 +29,6 @@ type window struct {
 // view is a file with its chunks.
 type view struct {
 	*source
-	lines  []string
 	needed []window
 	rest   []window // best first
 }
@@ -55,9 +54,8 @@ func (m *maker) views(w *work, answers []edits.Answer) []*view {
 	asked := m.terms(w.task)
 	var out []*view
 	add := func(s *source, needs func(chunks.Span) bool) {
-		lines, spans := s.chunked()
-		v := &view{source: s, lines: lines}
-		for at, span := range spans {
+		v := &view{source: s}
+		for at, span := range s.chunked() {
 			x := window{path: s.path, span: span, at: at, needed: needs(span)}
 			if x.needed {
 				v.needed = append(v.needed, x)
@@ -108,7 +106,9 @@ func (m *maker) terms(text string) []uint64 {
 }
 
 // text returns the lines of a chunk.
-func (v *view) text(s chunks.Span) string { return strings.Join(v.lines[s.Start-1:s.End], "\n") }
+func (v *view) text(s chunks.Span) string {
+	return v.shown[v.starts[s.Start-1] : v.starts[s.End-1]+len(v.plain[s.End-1])]
+}
 
 // row describes windows that follow each other: their number, and the lines of all.
 type row struct{ windows, lines int }
@@ -229,7 +229,7 @@ func (m *maker) windows(w *work, answers []edits.Answer) (parts []retrieve.Part,
 		var joined []window
 		for _, x := range list {
 			if n := len(joined); n > 0 &&
-				strings.TrimSpace(strings.Join(v.lines[joined[n-1].span.End:x.span.Start-1], "")) == "" {
+				strings.TrimSpace(strings.Join(v.plain[joined[n-1].span.End:x.span.Start-1], "")) == "" {
 				joined[n-1].span.End, joined[n-1].needed = x.span.End, joined[n-1].needed || x.needed
 				continue
 			}
@@ -254,7 +254,7 @@ func (m *maker) part(v *view, x window) retrieve.Part {
 	raw := v.text(x.span)
 	p := retrieve.Part{Path: v.path, Kind: "lines", Start: x.span.Start, End: x.span.End, Tier: 1,
 		Detail: retrieve.Primary, Whole: true, Why: "has words of the task"}
-	if x.span.Start == 1 && x.span.End == len(v.lines) {
+	if x.span.Start == 1 && x.span.End == len(v.plain) {
 		p.Kind = "file"
 	}
 	var names []string

@@ -94,7 +94,7 @@ func (o *bootstrapOptions) bootstrapExamples(ctx context.Context, p *cli.Project
 	// Up to 100 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU
 	// time.
 	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(320 << 20)
+	debug.SetMemoryLimit(448 << 20)
 	progress, began := models.NewProgress(p.App), time.Now()
 	h.Progress = func(s history.Progress) { showBootstrap(progress, time.Since(began), s) }
 	m, err := history.Run(ctx, h)
