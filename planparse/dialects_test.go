@@ -473,7 +473,7 @@ func TestLabelsOfFiles(t *testing.T) {
 			t.Errorf("%s: %v", label, f)
 		}
 	}
-	if f := parse(t, in("### Task 1: A", "", "**Files created:** `a.go`")).Batches[0].Files; f.Modify != nil && len(f.Modify) > 0 {
+	if f := parse(t, in("### Task 1: A", "", "**Files created:** `a.go`")).Batches[0].Files; len(f.Modify) > 0 {
 		t.Errorf("a report is no promise: %v", f)
 	}
 }
