@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/internal/store"
@@ -51,6 +53,14 @@ func (l Layout) SumFiles(dir string, names ...string) map[string]string {
 		}
 	}
 	return sums
+}
+
+// Changed returns the names of the files in a folder below .runplan that do not have their hash in sums, sorted. A file
+// that no longer exists is not among them.
+func (l Layout) Changed(dir string, sums map[string]string) []string {
+	now := l.SumFiles(dir, slices.Collect(maps.Keys(sums))...)
+	maps.DeleteFunc(now, func(name, sum string) bool { return sum == sums[name] })
+	return slices.Sorted(maps.Keys(now))
 }
 
 // Ledgers lists the files with the findings of reviews: of branches, and of the batches of runs.

@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
@@ -37,7 +38,8 @@ type batchView struct {
 	Reviews                           []reviewView
 	Brief                             string
 	BriefCut                          bool
-	Parsed                            bool // Talk has the agent's messages as text; Log has the raw output
+	Changed                           string // brief or log, if they are not those of the journal
+	Parsed                            bool   // Talk has the agent's messages as text; Log has the raw output
 	Talk                              []talkChunk
 	Log                               []chunk
 	LogSkipped, LogNote, Sums         string
@@ -207,6 +209,7 @@ func (s *site) texts(ctx context.Context, v *batchView) {
 		v.Working = t.Word == "editing"
 		dir := path.Dir(t.Log)
 		v.Brief, v.BriefCut, _ = s.hub.readAll(dir+"/"+journal.BriefFile, maxBrief)
+		v.Changed = strings.Join(s.hub.Layout.Changed(dir, t.Sums), ", ")
 		v.critique(s.hub, dir)
 		s.says(v)
 	}

@@ -19,6 +19,7 @@ type Attempt struct {
 	Variant            string
 	Agent, Model, Tier string
 	Base, Commit, Log  string
+	Sums               map[string]string  // SHA-256 of its brief and log, by file name
 	Doing              runner.CommandKind // of the command that runs; "" if none
 	Step               runner.EventKind   // the last one that decided something; "" before the first
 	Outcome            runner.Outcome     // of that step; "" while the agent works
@@ -126,7 +127,7 @@ func (a *Attempt) end(e runner.Event) {
 		return // its reports are not those of gates
 	case runner.Executed:
 		a.Agent, a.Model, a.Tier = e.Agent, e.Model, cmp.Or(e.Tier, a.Tier)
-		a.Log = cmp.Or(e.Log, a.Log)
+		a.Log, a.Sums = cmp.Or(e.Log, a.Log), e.Sums
 	case runner.ApprovalDenied: // the gates' reports stay true
 		a.Reports = append(slices.Clip(a.Reports), e.Reports...)
 		return
