@@ -339,7 +339,13 @@ func (x *Inspection) look(ctx context.Context) error {
 	if err := outcomeOf(verdict, blind); x.Options.JSON || len(blind) > 0 {
 		return err
 	} else if err != nil {
-		return &cli.Failure{Code: cli.ExitFailed, Err: errors.New("")} // the last line of the output has the error
+		f := &cli.Failure{Code: cli.ExitFailed, Err: errors.New("")} // the last line of the output has the error
+		if x.Subject.Base != "" && !x.Options.Baseline && slices.ContainsFunc(verdict.Reports, func(r gates.Report) bool {
+			return r.Status == gates.Fail && r.Command != ""
+		}) {
+			f.Hint = "with --baseline, what fails without the change too does not count"
+		}
+		return f
 	}
 	return nil
 }
