@@ -76,13 +76,16 @@ const deepest = 1000
 // noneTwice checks that text is one JSON value without duplicate fields. encoding/json would silently use the last
 // one.
 func noneTwice(text string) error {
-	for d := jsontext.NewDecoder(strings.NewReader(text)); ; {
+	for d := jsontext.NewDecoder(strings.NewReader(text), jsontext.AllowInvalidUTF8(true)); ; {
 		_, err := d.ReadToken()
+		wrong, found := errors.AsType[*jsontext.SyntacticError](err)
 		switch {
 		case errors.Is(err, jsontext.ErrDuplicateName):
 			return errors.New("an object has a field twice")
 		case errors.Is(err, io.EOF):
 			return errors.New("it ends in the middle, or is empty")
+		case found:
+			return wrong.Err // without the name of the package
 		case err != nil:
 			return err
 		case d.StackDepth() > deepest:
