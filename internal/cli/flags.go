@@ -13,6 +13,8 @@ import (
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/trust"
 )
 
@@ -107,19 +109,18 @@ func (a *App) Command(w With, cmd *cobra.Command, own ...func(*Flags)) *cobra.Co
 	return cmd
 }
 
-// exitStatus renders exit codes for the help of a command.
+// exitStatus renders exit codes for the help of a command. It panics if there is no such code.
 func exitStatus(codes []string) string {
-	var lines []string
-	for _, e := range ExitCodes() {
-		if !slices.Contains(codes, strconv.Itoa(e.Code)) {
-			continue
+	return phrase.Join(codes, "\n", func(code string) string {
+		e := lists.First(ExitCodes(), func(e exitCode) bool { return strconv.Itoa(e.Code) == code })
+		if e.Meaning == "" {
+			panic("the help of a command names the exit code " + code)
 		}
 		if e.Code == ExitInterrupted && !slices.Contains(codes, strconv.Itoa(ExitLimit)) {
 			e.Meaning, _, _ = strings.Cut(e.Meaning, ";") // no run to resume
 		}
-		lines = append(lines, fmt.Sprintf("  %3d  %s", e.Code, e.Meaning))
-	}
-	return strings.Join(lines, "\n")
+		return fmt.Sprintf("  %3d  %s", e.Code, e.Meaning)
+	})
 }
 
 // SignFlags adds the flags of a signature.
