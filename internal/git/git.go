@@ -8,6 +8,8 @@ package git
 import (
 	"bytes"
 	"context"
+	"crypto/sha1"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +47,8 @@ type Repo struct {
 // Open opens the repository that contains dir. env is the complete environment for git.
 func Open(ctx context.Context, dir string, env []string) (*Repo, error) {
 	r := &Repo{env: quiet(env)}
-	out, err := r.at(ctx, dir, nil, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+	out, err := r.at(ctx, dir, nil, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir",
+		"--show-object-format")
 	if err != nil {
 		if errors.Is(err, proc.ErrNotFound) {
 			return nil, err
@@ -53,10 +56,11 @@ func Open(ctx context.Context, dir string, env []string) (*Repo, error) {
 		return nil, fmt.Errorf("open %s: %w: %s", dir, r.refusal(ctx, dir, err), strings.TrimSpace(lastLine(err)))
 	}
 	lines := strings.Split(strings.TrimRight(string(out), "\n"), "\n")
-	if len(lines) != 3 {
+	if len(lines) != 4 {
 		return nil, fmt.Errorf("open %s: git rev-parse answered %q", dir, out)
 	}
 	r.Root, r.GitDir, r.Common = lines[0], lines[1], lines[2]
+	r.objects.nameSize = 2 * map[string]int{"sha1": sha1.Size, "sha256": sha256.Size}[lines[3]]
 	if !filepath.IsAbs(r.Common) {
 		// git resolves links: ".." after a symbolic link is another folder for it.
 		if dir, err = filepath.EvalSymlinks(dir); err != nil {

@@ -36,8 +36,7 @@ type objects struct {
 	checkoutOnce sync.Once
 	checkout     bool // files are written as they are stored
 
-	sizeOnce sync.Once
-	size     int // of a name
+	nameSize int // letters of the name of an object; 0 if git does not say it
 }
 
 // TreeOf returns the tree of a commit. Fresh and already known commits need no process.
@@ -281,23 +280,9 @@ func hashOfSize(size int) hash.Hash {
 	return nil
 }
 
-// nameSize returns the length of the repository's object names, 0 if git does not report it.
-func (r *Repo) nameSize(ctx context.Context) int {
-	r.objects.sizeOnce.Do(func() {
-		switch format, err := r.Run(ctx, "rev-parse", "--show-object-format"); {
-		case err != nil:
-		case format == "sha1":
-			r.objects.size = sha1.Size * 2
-		case format == "sha256":
-			r.objects.size = 64
-		}
-	})
-	return r.objects.size
-}
-
 // WriteBlob stores data unchanged, without the repository's filters, and returns its name.
 func (r *Repo) WriteBlob(ctx context.Context, data []byte) (string, error) {
-	if name, ok := r.writeLoose(ctx, "blob", data, r.nameSize(ctx)); ok {
+	if name, ok := r.writeLoose(ctx, "blob", data, r.objects.nameSize); ok {
 		return name, nil
 	}
 	name, err := r.Input(ctx, string(data), "hash-object", "-w", "--no-filters", "--stdin")
@@ -351,7 +336,7 @@ func (r *Repo) writeTree(ctx context.Context, entries []treeLine) (string, error
 	if err != nil {
 		return "", err
 	}
-	if name, ok := r.writeLoose(ctx, "tree", body, r.nameSize(ctx)); ok {
+	if name, ok := r.writeLoose(ctx, "tree", body, r.objects.nameSize); ok {
 		return name, nil
 	}
 	var lines strings.Builder

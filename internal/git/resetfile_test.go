@@ -26,7 +26,6 @@ func worked(t *testing.T) (dir string, w *Workspace, base string, calls func() [
 	base = run(t, w.Dir, "rev-parse", "HEAD")
 	run(t, w.Dir, "checkout", "--quiet", "--detach")
 	r.plainFiles(t.Context())
-	r.nameSize(t.Context())
 	calls()
 	return dir, w, base, calls
 }
