@@ -216,6 +216,11 @@ func TestTaskPlans(t *testing.T) {
 			want:  "superpowers <chunk 1> 1(1:0) 2() loose:1",
 			codes: "steps-without-task@4 unassigned-boxes@5",
 		},
+		"and so does one whose steps are headings": {
+			in:    in("# P", "## Chunk 1: a", "### Task 1: A", "## Chunk 2: b", "### Step 1: x", "### Step 2: y"),
+			want:  "superpowers <chunk 1> 1(1:0) 2()",
+			codes: "steps-without-task@4",
+		},
 		"only the boxes of a task count for it": {
 			in: in("# P", "## Success criteria", "- [ ] no", "### Task 1: A", "- [x] yes", "#### Detail", "- [x] yes",
 				"## Post-Completion", "- [ ] no"),

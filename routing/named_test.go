@@ -104,6 +104,7 @@ func TestMentionsInOtherFormats(t *testing.T) {
 		"# P\n\n### Task 1: A\n\n**Files:**\n- Create: `a/a.go`\n\n### Task 2: B\n\n**Files:**\n- Create: `b/b.go`\n\nUse the store from Task 1.\n":                                    `1 -> 2 text: the text says "Use the store from Task 1"`,
 		"# P\n\n### Task 1: A\n\n**Files:**\n- Create: `a/a.go`\n\n### Task 2: B\n\n**Files:**\n- Create: `b/b.go`\n\nUse batch 1.\n":                                                  "",
 		"# T\n\n## Phase 1: Setup\n\n- [ ] T001 Make a\n\n## Phase 2: Core\n\n- [ ] T002 Make b with T001\n":                                                                           `1 -> 2 text: the text says "T002 Make b with T001"; phase 2 is after phase 1`,
+		"# T\n\n## Phase 1: Setup\n\n- [ ] T001 Make a\n\n## Phase 2: Core\n\n- [ ] T002 Make b\n\n## Phase 3: End\n\n- [ ] T003 Make c with T002\n":                                   "1 -> 2 wave: phase 2 is after phase 1\n2 -> 3 text: the text says \"T003 Make c with T002\"; phase 3 is after phase 2",
 		"# P\n\n## Batch 1: A\n\n### Task 1.1: x\n\n**Files:**\n- Create: `a/a.go`\n\n## Batch 2: B\n\n### Task 2.1: y\n\n**Files:**\n- Create: `b/b.go`\n\nUse what task 1.1 made.\n": `1 -> 2 text: the text says "Use what task 1.1 made"`,
 	} {
 		if diff := cmp.Diff(want, arrows(decided(t, text, Options{}))); diff != "" {
