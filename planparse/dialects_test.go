@@ -474,7 +474,7 @@ func TestLabelsOfFiles(t *testing.T) {
 		}
 	}
 	if f := parse(t, in("### Task 1: A", "", "**Files created:** `a.go`")).Batches[0].Files; len(f.Modify) > 0 {
-		t.Errorf("a report is no promise: %v", f)
+		t.Errorf("files that were created are read as files to modify: %v", f)
 	}
 }
 

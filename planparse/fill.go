@@ -155,7 +155,8 @@ func saysDone(title string) bool {
 		return true
 	}
 	end := strings.TrimRight(title, " )]）】」。.!！")
-	for _, word := range []string{"已完成", "完了", "완료", "fertig", "erledigt", "abgeschlossen", "terminé", "terminée", "concluído",
+	for _, word := range []string{"已完成", "完了", "완료", "fertig", "erledigt", "abgeschlossen", "terminé", "terminée",
+		"concluído",
 		"completado", "готово"} {
 		if strings.HasSuffix(end, word) ||
 			containsAny(title, "["+word+"]", "("+word+")", "【"+word+"】", "（"+word+"）") {

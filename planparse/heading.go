@@ -137,7 +137,8 @@ func ticketUnit(s []byte) unit {
 	}
 	u, ok := map[string]unit{"US-": {kind: unitPiece, word: "story"}, "U": {kind: unitPiece, word: "unit"},
 		"WP": {kind: unitSpan, word: "package"}, "M": {kind: unitSpan, word: "milestone"},
-		"P": {kind: unitSpan, word: "phase"}, "v": {kind: unitSpan, word: "version"}, "V": {kind: unitSpan, word: "version"}}[string(m[1])]
+		"P": {kind: unitSpan, word: "phase"}, "v": {kind: unitSpan, word: "version"},
+		"V": {kind: unitSpan, word: "version"}}[string(m[1])]
 	if !ok {
 		u = unit{kind: unitTask, word: "task"}
 	}

@@ -14,7 +14,8 @@ func (b *builder) prepare() {
 	b.reportMarkdown()
 	b.tasksInFence()
 	name := b.taskMaster()
-	if id, _ := b.front.value("id"); id != "" && len(b.heads) > 0 && strings.EqualFold(plain(b.heads[0].text), "description") {
+	if id, _ := b.front.value("id"); id != "" && len(b.heads) > 0 &&
+		strings.EqualFold(plain(b.heads[0].text), "description") {
 		title, _ := b.front.value("title") // Backlog.md: the file is one task
 		b.heads[0].level, b.heads[0].unit = 1, &unit{kind: unitTask, word: "task", id: id, title: title, ok: title != ""}
 	}
@@ -234,8 +235,10 @@ func (b *builder) settle(kind unitKind) {
 // aboutUnit reports whether the text after an id shows that the heading is about the unit and does not open it.
 func aboutUnit(title string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(title), " ")
-	return slices.Contains([]string{"gate", "quality", "summary", "progress", "dependencies", "notes", "note", "complete", "completion",
-		"results", "checklist", "review", "status", "details", "overview", "order", "done", "scope"}, strings.Trim(word, ":.,"))
+	return slices.Contains([]string{"gate", "quality", "summary", "progress", "dependencies", "notes", "note", "complete",
+		"completion",
+		"results", "checklist", "review", "status", "details", "overview", "order", "done", "scope"},
+		strings.Trim(word, ":.,"))
 }
 
 func (b *builder) reportMarkdown() {

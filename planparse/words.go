@@ -205,7 +205,8 @@ func commandLabel(label string) string {
 	return ""
 }
 
-// bareTitle returns a title in lower case without its number, decoration and note: "6. Implementation Order (tests first)".
+// bareTitle returns a title in lower case without its number, decoration and note: "6. Implementation Order (tests
+// first)".
 func bareTitle(title string) string {
 	title, _, _ = strings.Cut(strings.ToLower(title), " (")
 	return strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.)0123456789")))))
@@ -247,7 +248,8 @@ func changesTitle(title string) bool {
 
 // completedTitle reports whether a heading says that the tasks below it are done.
 func completedTitle(title string) bool {
-	return slices.Contains([]string{"completed", "archived", "archived tasks", "archived stories", "completed tasks", "completed work", "completed phases", "done",
+	return slices.Contains([]string{"completed", "archived", "archived tasks", "archived stories", "completed tasks",
+		"completed work", "completed phases", "done",
 		"done tasks", "finished", "finished tasks", "已完成", "已完成任务", "已完成的任务", "完了", "完了済み", "完了タスク",
 		"완료", "완료된 작업", "erledigt", "erledigte aufgaben", "abgeschlossen", "completado", "completadas",
 		"tareas completadas", "concluído", "concluídas", "tarefas concluídas", "terminé", "tâches terminées", "выполнено",
