@@ -53,6 +53,8 @@ func TestLabelsOfBoxes(t *testing.T) {
 		"1 A":                {id: "1", title: "A", kind: labelNumber},
 		"1":                  {id: "1", kind: labelNumber},
 		"1.":                 {id: "1", kind: labelMajor},
+		"1.解析":               {id: "1", title: "解析", kind: labelMajor},
+		"1个解析":               {title: "1个解析"},
 		"1**. A**":           {id: "1", title: "A", kind: labelNumber},
 		"3x A":               {title: "3x A"},
 		"1.2.3.4.5.67 A":     {id: "1.2.3.4.5.67", title: "A", kind: labelSub},

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // runReader pairs "Run: `cmd`" (or "Run:" and a fence) with the "Expected: …" that follows it.
@@ -233,14 +235,12 @@ func (r *runReader) readRun(m *mark, rest []byte) {
 	r.blockRun = true
 }
 
+var expects = lazyre.New(`(?i)(expect(?:ed)?)|must pass`)
+
 // expectIn reads an expectation on the line of its command: "Run: `x` — Expected: FAIL".
 func (r *runReader) expectIn(text string) {
-	low := strings.ToLower(text)
-	if i := strings.Index(low, "expect"); i >= 0 {
-		tail := strings.TrimPrefix(strings.TrimPrefix(low[i:], "expected"), "expect")
-		r.setExpected(strings.TrimLeft(text[len(text)-len(tail):], ": *"))
-	} else if i := strings.Index(low, "must pass"); i >= 0 {
-		r.setExpected(text[i:])
+	if at := expects.FindStringSubmatchIndex(text); at != nil {
+		r.setExpected(strings.TrimLeft(text[max(at[0], at[3]):], ": *"))
 	}
 }
 

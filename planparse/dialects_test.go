@@ -20,6 +20,10 @@ func TestDialects(t *testing.T) {
 			want:  "spec-kit <phase 1> 1(T001:0 T002:0+ T003:0 T003A:0 T004b_schema:0 T005:0) loose:2",
 			codes: "unassigned-boxes@11",
 		},
+		"two T-items beside three other boxes": {
+			in:   in("# T", "", "## Phase 1: A", "", "- [ ] T001 a", "- [ ] T002 b", "- [ ] x", "- [ ] y", "- [ ] z"),
+			want: "spec-kit <phase 1> 1(T001:0 T002:0) loose:3", codes: "unassigned-boxes@7",
+		},
 		"T-items below a box of another kind": {
 			in: in("# T", "", "## Checklist", "", "- [x] `P001` Part", "  - tasks:", "    - [x] `T001` a",
 				"    - [ ] `T002` b"),

@@ -19,8 +19,7 @@ func durationOf(text string) (time.Duration, bool) {
 		return 0, false
 	}
 	from, err := strconv.ParseFloat(m[1], 64)
-	unit := unitOf(m[3])
-	if err != nil || unit == 0 {
+	if err != nil {
 		return 0, false
 	}
 	if m[2] != "" {
@@ -30,6 +29,7 @@ func durationOf(text string) (time.Duration, bool) {
 		}
 		from = (from + to) / 2
 	}
+	unit := unitOf(m[3])
 	d := from * float64(unit)
 	if m[4] != "" {
 		more, err := strconv.ParseFloat(m[4], 64)

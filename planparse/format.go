@@ -112,7 +112,7 @@ func (b *builder) zerosAsSubs(f *facts) {
 
 // belongs reports whether "1.1" is a sub-item of "1".
 func belongs(sub, major string) bool {
-	return major != "" && len(sub) > len(major) && sub[:len(major)] == major && sub[len(major)] == '.'
+	return major != "" && strings.HasPrefix(sub, major+".")
 }
 
 // atoi returns the number that s is, or -1.

@@ -141,3 +141,20 @@ func TestReplanRejectsInvalidJobs(t *testing.T) {
 		}
 	}
 }
+
+// A batch that started early on a candidate starts again if the plan has another text for that candidate, already while
+// the run is stopped.
+func TestReplanWithdrawsEarlyStarts(t *testing.T) {
+	team := Info{Workers: 2, MaxAttempts: 1, Speculate: true}
+	m := machine(t, team, "a b:a*")
+	m.Apply(m.Start()[0].Report(Event{Outcome: OutcomeOK, Commit: "ca", Tree: "ta"}))
+	if s := statuses(m); s["b"] != Working {
+		t.Fatal(s)
+	}
+	m.Apply(Event{Kind: StopAsked, Outcome: OutcomeCancelled})
+	job := plans(team, "a b:a*")
+	m.Apply(Event{Kind: PlanChanged, Job: &job, Anew: []string{"a"}})
+	if s := statuses(m); s["b"] != Waiting {
+		t.Errorf("b is %s", s["b"])
+	}
+}
