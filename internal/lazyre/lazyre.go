@@ -28,6 +28,12 @@ func (r *Regexp) Re() *regexp.Regexp {
 // String returns the text of the regular expression.
 func (r *Regexp) String() string { return r.text }
 
+// UnmarshalText reads the regular expression from a table of data. The test of the table compiles it.
+func (r *Regexp) UnmarshalText(text []byte) error {
+	r.text = string(text)
+	return nil
+}
+
 // The methods below are those of [regexp.Regexp].
 
 func (r *Regexp) MatchString(s string) bool                  { return r.Re().MatchString(s) }
