@@ -4,6 +4,7 @@ package lazyre
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -28,9 +29,12 @@ func (r *Regexp) Re() *regexp.Regexp {
 // String returns the text of the regular expression.
 func (r *Regexp) String() string { return r.text }
 
-// UnmarshalText reads the regular expression from a table of data. The test of the table compiles it.
+// UnmarshalText reads the regular expression from a table of data. Line breaks, and spaces at the begin of a line, are
+// not part of the expression. The test of the table compiles it.
 func (r *Regexp) UnmarshalText(text []byte) error {
-	r.text = string(text)
+	for line := range strings.SplitSeq(string(text), "\n") {
+		r.text += strings.TrimLeft(line, " ")
+	}
 	return nil
 }
 
