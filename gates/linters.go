@@ -193,7 +193,7 @@ func (l linter) check(config string) func(context.Context, *Look, Project) error
 		if err != nil {
 			return err
 		}
-		if noComponent.MatchString(out.text) && !out.ok() {
+		if !out.ok() && hasSign(out.text, "no component") {
 			w.Skip("%s is not installed: %s", l.name, tool.Install)
 			return nil
 		}
@@ -244,10 +244,6 @@ func (w *Look) show(found []Finding) {
 	}
 	w.said = cmp.Or(shown.String(), "no findings\n")
 }
-
-// noComponent matches the messages of cargo and rustup for a missing component of a tool chain.
-var noComponent = lazyre.New(`no such (?:sub)?command: ` + "`" +
-	`|is not installed for the toolchain|component .* is unavailable`)
 
 // toolPath returns the copy of a tool in the tree, else its name on the PATH; "" if only a copy counts and there is
 // none.

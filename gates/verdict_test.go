@@ -135,6 +135,12 @@ func TestSaidIsShort(t *testing.T) {
 
 // A failure outside of the code is an error, unless a test failed by name or a file of the tree does not compile.
 func TestHindrances(t *testing.T) {
+	for _, h := range hindrances() {
+		h.Sign.Re() // it compiles
+		if h.What == "" || h.Fix == "" {
+			t.Errorf("%s: there is no text for people", h.Sign)
+		}
+	}
 	dir := tree(t, map[string]string{"a.go": ""})
 	w := &Look{subject: Subject{Dir: dir}}
 	const offline = `Get "https://example.org/x": dial tcp: no route`

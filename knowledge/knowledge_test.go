@@ -202,7 +202,6 @@ func FuzzResolve(f *testing.F) {
 		if dir, ok := l.goDir(spec); ok && dir != "d" {
 			t.Errorf("folder %q", dir)
 		}
-		plainJSON([]byte(setting))
 		parseLog(spec, 3)
 		refsOf(spec)
 		hasParameter(setting, spec)

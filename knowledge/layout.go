@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tailscale/hujson"
+
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/wordset"
@@ -110,7 +112,9 @@ func (l *layout) setting(p string, text []byte) {
 				Paths   map[string][]string `json:"paths"`
 			} `json:"compilerOptions"`
 		}
-		if json.Unmarshal(plainJSON(text), &c) != nil || c.CompilerOptions.BaseURL == nil && c.CompilerOptions.Paths == nil {
+		plain, err := hujson.Standardize(text) // tsconfig.json may have comments and trailing commas
+		if err != nil || json.Unmarshal(plain, &c) != nil ||
+			c.CompilerOptions.BaseURL == nil && c.CompilerOptions.Paths == nil {
 			return
 		}
 		t := tsConfig{base: dir, paths: c.CompilerOptions.Paths}
@@ -121,39 +125,6 @@ func (l *layout) setting(p string, text []byte) {
 			l.configs[dir] = t
 		}
 	}
-}
-
-// plainJSON removes the comments and trailing commas that tsconfig.json allows.
-func plainJSON(text []byte) []byte {
-	var out []byte
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			from := i
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-			out = append(out, text[from:min(i+1, len(text))]...)
-		case c == '/' && i+1 < len(text) && text[i+1] == '/':
-			for i+1 < len(text) && text[i+1] != '\n' {
-				i++
-			}
-		case c == '/' && i+1 < len(text) && text[i+1] == '*':
-			for i += 2; i+1 < len(text) && !(text[i] == '*' && text[i+1] == '/'); i++ {
-			}
-			i++
-		case c == '}' || c == ']':
-			for n := len(out); n > 0 && strings.ContainsRune(" \t\r\n,", rune(out[n-1])); n-- {
-				out = out[:n-1]
-			}
-			out = append(out, c)
-		default:
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 // goDir returns the folder of a Go package in this repository.

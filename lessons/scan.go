@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 	"github.com/runplan/runplan/internal/redact"
@@ -90,11 +92,11 @@ func (s *Scanner) Scan(ctx context.Context, dir string, files []string) (Result,
 	defer cancel(nil)
 	folders := map[Skip]int{}
 	files = slices.DeleteFunc(slices.Clone(files), func(f string) bool {
-		folder, why := foreign(f)
-		if why == "" || s.options.Foreign {
+		folder := language.Outermost(f, func(name string) bool { return language.NoCode(name) != "" })
+		if folder == "" || s.options.Foreign {
 			return false
 		}
-		folders[Skip{folder, why}]++
+		folders[Skip{folder, language.NoCode(path.Base(folder))}]++
 		return true
 	})
 	var sum Result

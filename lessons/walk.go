@@ -1,41 +1,6 @@
 package lessons
 
-import (
-	"bytes"
-	"path"
-	"strings"
-
-	"github.com/runplan/runplan/internal/language"
-)
-
-// foreignName returns why a folder with this name contains no code of the project; "" if it may.
-func foreignName(name string) string {
-	if language.Vendored(name) {
-		return "dependencies"
-	}
-	switch name {
-	case ".git", ".hg", ".svn", ".jj":
-		return "version control"
-	case "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".next", ".nuxt",
-		".terraform", ".cache":
-		return "cache"
-	}
-	return ""
-}
-
-// foreign returns the outermost folder of a path that contains no code of the project.
-func foreign(file string) (folder, why string) {
-	for at := 0; ; {
-		i := strings.IndexByte(file[at:], '/')
-		if i < 0 {
-			return "", ""
-		}
-		if why := foreignName(path.Base(file[:at+i])); why != "" {
-			return file[:at+i], why
-		}
-		at += i + 1
-	}
-}
+import "bytes"
 
 // notText returns why the content of a file is not checked.
 func notText(text []byte) string {

@@ -118,28 +118,16 @@ func walk(ctx context.Context, dir, root string) ([]string, error) {
 	return files, err
 }
 
-// folders without source are not reported; git ignores them too
+// nothing reports whether a folder has no source and is not reported; git ignores it too.
 func nothing(name string) bool {
-	return slices.Contains([]string{".git", ".hg", ".svn", ".jj", ".runplan", "__pycache__", ".tox", ".nox",
-		".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".next", ".nuxt", ".terraform", ".cache"}, name)
+	return name == ".runplan" || language.NoCode(name) != "" && !language.Vendored(name)
 }
 
-// foreign returns the outermost folder around a file, below root, that contains no code of the project.
+// foreign returns the outermost folder around a file, below root, that contains third-party code.
 func foreign(root, file string) string {
-	rest, at := file, 0
-	if root != "." {
-		at = len(root) + 1
-		rest = file[min(at, len(file)):]
+	folder := language.Outermost(strings.TrimPrefix(file, root+"/"), language.Vendored)
+	if folder == "" {
+		return ""
 	}
-	for {
-		name, more, ok := strings.Cut(rest, "/")
-		if !ok {
-			return ""
-		}
-		if language.Vendored(name) {
-			return file[:at+len(name)]
-		}
-		at += len(name) + 1
-		rest = more
-	}
+	return path.Join(root, folder)
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"fmt"
@@ -12,11 +11,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/tables"
 )
 
 // The permissions that presets know.
@@ -66,10 +64,13 @@ type Preset struct {
 	Install string // install command or address
 }
 
-// data holds the presets. pi.mjs keeps pi's HTTP libraries from waiting silently for the time of a Retry-After header:
-// pi itself retries a few times and reports each. Only this prints the header.
+//go:embed presets.toml
+var presetTable string
+
+// pi.mjs keeps pi's HTTP libraries from waiting silently for the time of a Retry-After header: pi itself retries a few
+// times and reports each. Only this prints the header.
 //
-//go:embed presets.toml pi.mjs
+//go:embed pi.mjs
 var data embed.FS
 
 // Presets lists the supported CLIs, in order of preference.
@@ -80,13 +81,7 @@ var presets = sync.OnceValue(func() []Preset {
 		Providers []string
 		Preset    []Preset
 	}
-	text, err := data.ReadFile("presets.toml")
-	if err == nil {
-		err = toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&all)
-	}
-	if err != nil {
-		panic(err) // a test reads them
-	}
+	tables.Read(presetTable, &all)
 	for i := range all.Preset {
 		p := &all.Preset[i]
 		if p.Providers {

@@ -10,10 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/tables"
 )
 
 // FaultKind is the kind of error that ended an agent's work.
@@ -94,9 +93,7 @@ var faults = sync.OnceValue(func() (f struct {
 		Has  []string
 	}
 }) {
-	if err := toml.Unmarshal([]byte(faultData), &f); err != nil {
-		panic(err) // tests read it
-	}
+	tables.Read(faultData, &f)
 	return f
 })
 

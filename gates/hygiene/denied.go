@@ -2,71 +2,39 @@ package hygiene
 
 import (
 	"context"
+	_ "embed"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/tables"
 )
 
 // denial is a rule for a command that must not run.
 type denial struct {
-	rule, why string
-	re        *lazyre.Regexp
-	advice    bool // it only warns
+	Rule, Why string
+	Re        *lazyre.Regexp
+	Advice    bool // it only warns
 }
 
-const (
-	begin = `(?:^|[;&|({\x60]|\b(?:sudo|then|do|else|exec|xargs|time|nohup|env|command)\s+(?:-\w+\s+)*)\s*`
-	whole = `["']?(?:/|/\*|~/?|\$\{?HOME\}?/?(?:\*)?|/(?:bin|boot|dev|etc|home|lib|opt|root|sbin|sys|usr|var)/?(?:\*)?|\.\./?|\./?)["']?(?:\s|$|[;&|)])`
-	here  = `["']?(?:\./)?\*["']?(?:\s|$|[;&|)])`
-)
+//go:embed denials.toml
+var denialTable string
 
-var denials = []denial{
-	{"removes-all", "removes a whole system, home or tree",
-		lazyre.New(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + whole),
-		false},
-	{"removes-folder", "removes the whole current folder",
-		lazyre.New(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + here),
-		true},
-	{"removes-all", "removes a path that is empty if its variable is empty",
-		lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?\$\{?\w+\}?["']?/(?:\*|\s|$)`), false},
-	{"removes-git", "removes the repository's history",
-		lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?(?:\S*/)?\.git/?["']?(?:\s|$|[;&|)])`), false},
-	{"find-delete", "deletes everything it finds in a whole system or home",
-		lazyre.New(begin + `find\s+["']?(?:/|~|\$\{?HOME\}?)["']?\s[^;|&]*(?:-delete\b|-exec\s+rm\b)`), false},
-	{"writes-device", "overwrites a disk",
-		lazyre.New(begin +
-			`dd\s[^;|&]*\bof=/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk|mapper)|>\s*/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk)\w*`),
-		false},
-	{"makes-filesystem", "formats a disk",
-		lazyre.New(begin + `(?:mkfs(?:\.\w+)?|mke2fs|wipefs|fdisk|parted|shred)\s+(?:-\S+\s+)*\S*/dev/`), false},
-	{"opens-all", "makes everything writable for all users",
-		lazyre.New(begin + `ch(?:mod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|ugo\+rwx)|own\s+(?:-\w+\s+)*\S+)\s+(?:` + whole + `|` +
-			here + `)`), false},
-	{"fork-bomb", "starts itself without end", lazyre.New(`:\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:`),
-		false},
-	{"force-push", "rewrites published history",
-		lazyre.New(begin + `git\s+(?:-\S+\s+(?:\S+\s+)?)*push\b[^;|&]*(?:\s--force(?:\s|$|=)|\s-\w*f\w*(?:\s|$)|\s\+\w)`),
-		false},
-	{"rewrites-history", "rewrites history",
-		lazyre.New(begin + `git\s+(?:filter-branch|filter-repo|reflog\s+expire|update-ref\s+-d)\b`), false},
-	{"skips-hooks", "bypasses the repository's hooks",
-		lazyre.New(begin + `git\s+(?:commit|push|merge)\b[^;|&]*\s--no-verify\b`), true},
-	{"pipe-to-shell", "runs code from the network without a check",
-		lazyre.New(`\b(?:curl|wget|fetch)\b[^;&]*\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:env\s+)?(?:ba|z|da|k|fi)?sh\b|\b(?:ba|z)?sh\s+(?:-c\s+["']?\$\(|<\()\s*(?:curl|wget)\b|\b(?:source|\.|eval)\s+["']?(?:<\(|\$\()\s*(?:curl|wget)\b|\b(?:curl|wget)\b[^;&]*\|\s*(?:sudo\s+)?(?:python\d?|node|perl|ruby)\b`), true},
-	{"shuts-down", "stops the machine", lazyre.New(begin + `(?:shutdown|reboot|halt|poweroff|init\s+[06])\b(?:\s|$)`),
-		false},
-	{"kills-all", "ends every process", lazyre.New(begin + `kill\s+(?:-\w+\s+)+-1\b`), false},
-	{"disables-firewall", "disables the firewall",
-		lazyre.New(begin + `(?:iptables\s+(?:-F|--flush)|ufw\s+disable|setenforce\s+0)\b`), false},
-	{"drops-database", "drops a database",
-		lazyre.New(`(?i)\b(?:psql|mysql|mariadb|sqlcmd|mongo\w*)\b[^|;&]*\bdrop\s*(?:database|schema)|` + begin + `dropdb\s`),
-		true},
-	{"reads-credentials", "sends credentials away",
-		lazyre.New(`(?:~|\$\{?HOME\}?|/root|/home/\w+)/\.(?:ssh|aws|netrc|gnupg|config/gh)\b[^;&]*\|\s*(?:curl|wget|nc|ncat|base64)\b|\b(?:curl|wget)\b[^;&]*(?:-d|--data\S*|-F|-T|--upload-file)\s*@?(?:~|\$\{?HOME\}?)/\.(?:ssh|aws|netrc|gnupg)`), false},
-}
+var denials = sync.OnceValue(func() []denial {
+	var t struct {
+		Parts  map[string]string
+		Denial []denial
+	}
+	tables.Read(denialTable, &t)
+	parts := strings.NewReplacer("{begin}", t.Parts["begin"], "{whole}", t.Parts["whole"], "{here}", t.Parts["here"])
+	for i, d := range t.Denial {
+		t.Denial[i].Re = lazyre.New(parts.Replace(d.Re.String()))
+	}
+	return t.Denial
+})
 
 // denied returns the rules that forbid a command (GATE-20). It catches only plain forms: a command hidden behind
 // variables, base64 or another language passes.
@@ -74,7 +42,7 @@ func denied(cmd string) []denial {
 	if len(cmd) > 16<<10 {
 		cmd = cmd[:16<<10]
 	}
-	return lists.Filter(denials, func(d denial) bool { return d.re.MatchString(cmd) })
+	return lists.Filter(denials(), func(d denial) bool { return d.Re.MatchString(cmd) })
 }
 
 // DeniedCommands makes the gate that finds dangerous commands in the scripts, makefiles and CI files of a change.
@@ -95,11 +63,11 @@ func DeniedCommands() gates.Gate {
 				}
 				for _, d := range denied(text) {
 					sev := gates.Error
-					if d.advice || l.Subject().Literal {
+					if d.Advice || l.Subject().Literal {
 						sev = gates.Warning
 					}
-					l.Find(gates.Finding{Rule: "denied/" + d.rule, Severity: sev, Path: f.Path, Line: line.Number,
-						Message: "this command " + d.why, Fix: "remove it, or limit it to the intended target"})
+					l.Find(gates.Finding{Rule: "denied/" + d.Rule, Severity: sev, Path: f.Path, Line: line.Number,
+						Message: "this command " + d.Why, Fix: "remove it, or limit it to the intended target"})
 				}
 			}
 		}

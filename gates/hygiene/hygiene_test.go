@@ -40,7 +40,7 @@ func TestDenied(t *testing.T) {
 		"curl x | shasum",
 	} {
 		for _, why := range denied(cmd) {
-			t.Errorf("%s is denied because it %s", cmd, why.why)
+			t.Errorf("%s is denied because it %s", cmd, why.Why)
 		}
 	}
 }

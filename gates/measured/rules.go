@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
+	"github.com/runplan/runplan/internal/tables"
 )
 
 // Rule is a rule of a gate other than lessons and patterns, or a rule by which a run reports a change.
@@ -21,17 +21,15 @@ type Rule struct {
 }
 
 //go:embed rules.toml
-var listed []byte
+var listed string
 
 // Rules lists the rules of the gates, by gate. A name that ends in an asterisk covers all rules with that prefix except
 // those with an entry of their own.
 func Rules() []Rule {
-	var table struct{ Group []group }
-	if err := toml.Unmarshal(listed, &table); err != nil {
-		panic(err) // the file is in this package
-	}
+	var t struct{ Group []group }
+	tables.Read(listed, &t)
 	var all []Rule
-	for _, g := range table.Group {
+	for _, g := range t.Group {
 		for _, r := range g.Rules {
 			all = append(all, Rule{ID: r[0], InRun: r[1], Outside: r[2], Finds: r[3], Why: g.Why, Do: g.Do,
 				Off: cmp.Or(g.Off, g.settings(r[0]))})

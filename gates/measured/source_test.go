@@ -37,6 +37,7 @@ var foreign = map[string]string{
 	"gates/linters.go: e.Rule":                                             "ktlint",
 	`gates/linters.go: has["rule"]`:                                        "places, dotnet, checkstyle",
 	`gates/linters.go: has["rule2"]`:                                       "places, checkstyle",
+	"gates/hygiene/denied.go: d.Rule":                                      "denials.toml",
 	"gates/types/types.go: p.code":                                         "type checkers",
 	"gates/rules/rules.go: h.ID":                                           "lessons",
 	"gates/rules/rules.go: h.Rule":                                         "patterns",

@@ -1,104 +1,54 @@
 package tamper
 
 import (
+	_ "embed"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/tables"
 )
 
-// awareness matches code that detects that it is being tested, or that reaches into the test library.
-var awareness = map[string]*lazyre.Regexp{
-	".go": lazyre.New(`(?m)\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|\bexpvar\.Get\(\s*"cmdline"|^//go:linkname\s+\w+\s+(?:testing|flag|os)\.|flag\.(?:CommandLine\.)?Lookup\("test\.|append\(os\.Args,|"-test\.|` +
-		`"\.git"\).*(?:!\w+\.IsDir\(\)|\.IsRegular\(\))|\bruntime\.MemProfileRate\s*(?:[<>]|[!=]=)|` +
-		`^(?:const|var|func|type)\s+(?:true|false|nil|iota|u?int(?:8|16|32|64)?|float(?:32|64)|string|bool|byte|rune|error|panic|recover|len|append)\b`),
-	".py": lazyre.New(`(?m)PYTEST_CURRENT_TEST|\bif\b.*\b(?:sys\.(?:gettrace|getprofile|getrefcount)|atexit\._ncallbacks|gc\.get_(?:objects|referrers)|threading\.active_count)\(|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
-		`\bTestCase\.\w+\s*=[^=]|setattr\(\s*(?:unittest\.)?(?:case\.)?TestCase\b|\b(?:unittest|pytest|_pytest)(?:\.\w+)+\s*=[^=]|^\s*builtins\.\w+\s*=[^=]|` +
-		`\btype\(\s*sys\.std(?:out|err|in)\s*\)|\bsys\.std\w+\.__class__|\bsys\.std\w+\s+is\s+(?:not\s+)?sys\.__std|` +
-		`\bsys\.argv\[0\].*(?:\.(?:endswith|startswith)\(|[!=]=)|\bin\s+sys\.argv\[0\]|` +
-		`\bif\b.*\bsys\.argv\[0\].*\.(?:find|count|split|partition)\(|` +
-		`(?:\bif\b[^:]*|['"]\s+(?:not\s+)?in\b.*|[!=]=.*)\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(|` +
-		`\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(.*(?:\bif\b|\bin\b|[!=]=)|` +
-		`\btime\.(?:process|thread)_time\(\)\s*[<>]=?\s*[\d.]|\bisfile\([^)]*\.git['"]|\.git['"]\s*\)\.is_file\(`),
-	".js": lazyre.New(`JEST_WORKER_ID|NODE_TEST_CONTEXT|env\b\W{1,4}(?:VITEST|MOCHA)|import\.meta\.vitest|\bassert(?:\.strict)?\.\w+\s*=[^=>]|` +
-		`\bglobalThis\.(?:expect|assert|test|it|describe)\s*=[^=]|\btypeof\s+(?:globalThis\.)?(?:describe|it|test|expect|jest|vi|beforeEach|afterEach)\b|` +
-		`\b(?:globalThis|global|window|self)(?:\.|\[\s*['"\x60])(?:describe|it|jest|vi|expect|mocha|beforeEach|afterEach)\b['"\x60]?\]?\s*(?:\?|&&|\|\||\)|;|$)|` +
-		`['"\x60](?:describe|it|test|jest|vi|expect|mocha|beforeEach|afterEach)['"\x60]\s*(?:in\s+|\).*)\(?(?:globalThis|global|window|self)\b|` +
-		`\b(?:Reflect|Object)\.\w+\(\s*(?:globalThis|global|window|self)\s*,\s*['"\x60](?:describe|it|test|jest|vi|expect|mocha|beforeEach)\b|` +
-		`\b(?:Object\.(?:keys|entries|getOwnPropertyNames)|Reflect\.ownKeys)\(\s*(?:globalThis|global)\b|` +
-		`\b(?:globalThis|global|window|self)\.hasOwnProperty\(\s*['"\x60](?:describe|it|test|jest|vi|expect|mocha)\b|NODE_ENV\W{1,6}={2,3}\s*['"]test['"]\s*\)?\s*\?|` +
-		`\bnpm_(?:lifecycle_\w+|command|execpath|node_execpath|package_name|package_json)\b|\bINIT_CWD\b|` +
-		`\bSymbol\.for\([^)]*(?:jest|vitest|mocha)|\bObject\.(?:is|keys|entries)\s*=[^=>]|` +
-		`\b(?:Object|Number)\.prototype(?:\.\w+|\[[^\]]+\])\s*=[^=>]|\bdefineProperty\(\s*(?:Object|Number)(?:\.prototype)?\s*,|` +
-		`\b(?:if|return|const|let|var)\b.*\bError\([^)]*\)\.stack\b.*(?:\?|&&|\|\||\)\s*\{)|\bprocess\.listener(?:s|Count)\(|` +
-		`\bexecutionAsync(?:Id|Resource)\(\)\s*(?:[<>]|[!=]=)|\bprocess\.eventNames\(|\bprocess\.uptime\(\)\s*[<>]=?\s*0?\.\d|\bconsole\.constructor\b|\bmodule\s+instanceof\b|\b__vite_ssr_\w+|` +
-		`\.git['"\x60].*\.isFile\(|\bstackTraceLimit\s*(?:[<>]|[!=]=)`),
-	".rs": lazyre.New(`cfg!\(\s*(?:all\(|any\(|not\()?\s*test\b|#\[cfg\((?:[^\])]*,)?\s*(?:(?:all|any)\(\s*)?not\(\s*(?:(?:all|any)\(\s*)?test\s*[,)]|` +
-		`#\[cfg_attr\([^\]]*\btest\b[^\]]*\bpath\b|\bcurrent\(\)\.name\(\)\W.*(?:[!=]=|\bSome\(")|\bcurrent_exe\(\).*(?:"[^"]*(?:deps|target)|\.extension\()|\benv!\(\s*"CARGO_TARGET|\boption_env!\(\s*"CARGO_TARGET|` +
-		`"ThreadId\(\d|\benv::vars(?:_os)?\(\).*"CARGO|\bmacro_rules!\s+(?:assert|assert_eq|assert_ne|panic)\b`),
-	".rb": lazyre.New(`(?m)\bdefined\?\s*\(?\s*(?:::)?(?:Mini[Tt]est|RSpec|Test::Unit)\b|\bconst_(?:defined\?|get)\s*\(?\s*[:"']+(?:Mini[Tt]est|RSpec)|` +
-		`^\s*(?:module|class)\s+(?:::)?(?:Mini[Tt]est|RSpec)\b|\b(?:Mini[Tt]est|RSpec)(?:::\w+)*\.(?:class_eval|module_eval|prepend|send|define_method|remove_method)\b|` +
-		`\bRandom\.seed\s*(?:[<>]|[!=]=)|\bThread\.current\.(?:keys|thread_variables)\.(?:any|none|empty|size|length|count)|\bObject\.constants\.(?:size|length|count)|` +
-		`\b(?:respond_to\?|method_defined\?|instance_methods?\b.*\.include\?)\s*\(?\s*:(?:assert\w*|describe|must_\w+|expect)\b|\bdefine_method\W+assert_\w+|` +
-		`(?:\$PROGRAM_NAME|\$0)\s*[!=]=\s*["']|["']\s*[!=]=\s*(?:\$PROGRAM_NAME|\$0)`),
-	".java": lazyre.New(`Class\.forName\(\s*"(?:org\.junit|org\.testng|org\.apache\.maven\.surefire)|"sun\.java\.command"|"surefire\.`),
-	".sh":   lazyre.New(`\bBATS_\w+|\bSHLVL\b|(?:\[|\btest)\s+!?\s*-f\s+["']?\S*\.git["']?(?:\s|$)`),
+// codeSigns are the signs in code of a language that it behaves differently under test; nil is none.
+type codeSigns struct {
+	// Awareness matches code that detects that it is being tested, or that reaches into the test library.
+	Awareness *lazyre.Regexp
+	// Hidden matches code that runs a text which is not in the code, so no rule can read it: a decoded text, or a file.
+	Hidden *lazyre.Regexp
+	// Dated matches a comparison of the clock with a date in the code: from that date on the result is another one.
+	Dated *lazyre.Regexp
+	// Introspection matches code that asks for its caller, its process or its surroundings.
+	Introspection *lazyre.Regexp
+	// Stack matches code that measures its own stack or what its process has loaded.
+	Stack *lazyre.Regexp
+	// Identity matches code that asks which program or which caller it runs in.
+	Identity *lazyre.Regexp
+	// EqualToAll matches an object that decides itself what it is equal to: its answer to comparisons, matchers and
+	// errors.Is is always yes, or it is a number or a text with a comparison of its own.
+	EqualToAll *lazyre.Regexp `toml:"equal_to_all"`
 }
 
-// hidden matches code that runs a text which is not in the code, so no rule can read it: a decoded text, or a file.
-var hidden = map[string]*lazyre.Regexp{
-	".py": lazyre.New(`^#.*coding[:=]\s*(?:utf[-_]?7|rot|unicode_esc|raw_uni|punycode)|\b(?:exec|eval)\(.*(?:b64decode|fromhex|unhexlify|decompress|codecs\.decode|\.read_text\(|\.read\(\)|\bopen\()`),
-	".js": lazyre.New(`\b(?:Function|eval|runIn\w*Context)\(.*(?:\batob\(|\bBuffer\.from\(|\breadFileSync\()`),
-}
+//go:embed aware.toml
+var awareTable string
 
-// dated matches a comparison of the clock with a date in the code: from that date on the result is another one.
-var dated = map[string]*lazyre.Regexp{
-	".py": lazyre.New(`\btime\.time\(\)\s*[<>]=?\s*\d[\d_.]*(?:e\d|\d{8})|\b(?:datetime|date)\.(?:now|today|utcnow)\([^)]*\)(?:\.(?:year|date\(\)|isoformat\(\)))?\s*[<>]=?\s*(?:\d{4}\b|['"]\d{4}-|(?:datetime\.)?(?:datetime|date)\(\s*\d)`),
-	".go": lazyre.New(`\btime\.Now\(\)(?:\.UTC\(\))?(?:\.Year\(\)\s*[<>]=?\s*\d{4}\b|\.Unix\w*\(\)\s*[<>]=?\s*\d{9}|\.(?:After|Before)\(\s*time\.(?:Date|Unix)\(\s*\d)`),
-	".js": lazyre.New(`\bDate\.now\(\)\s*[<>]=?\s*(?:[\d_]{10}|\d[\d.]*e1\d|Date\.(?:parse|UTC)\(\s*['"\d]|new Date\(\s*['"\d])|\bnew Date\(\)(?:\.getFullYear\(\))?\s*[<>]=?\s*(?:\d{4}\b|new Date\(\s*['"\d])`),
-	".rb": lazyre.New(`\b(?:Time\.now|Date\.today)(?:\.(?:year|to_i))?\s*[<>]=?\s*(?:\d{4}|(?:Time|Date)\.(?:new|at|parse)\(\s*["'\d])`),
-	".sh": lazyre.New(`\bdate \+%(?:s|Y|Y%m%d)\)["']?\s+-(?:lt|gt|le|ge)\s+["']?\d{4}`),
-}
+// signs has the signs by the extension of files.
+var signs = sync.OnceValue(func() (t map[string]codeSigns) {
+	tables.Read(awareTable, &t)
+	return t
+})
 
 var year = lazyre.New(`\b\d{4}\b`)
 
 // configures matches files of Python that configure a build, and read the version from another file.
 var configures = lazyre.New(`(?:^|/)(?:setup|conf|noxfile|tasks)\.py$`)
 
-// introspection matches code that asks for its caller, its process or its surroundings.
-var introspection = map[string]*lazyre.Regexp{
-	".go": lazyre.New(`\bruntime\.(?:Callers?|FuncForPC|CallersFrames|Stack)\(|\bdebug\.(?:Stack|ReadBuildInfo)\(|\bpprof\.Lookup\(|\bfilepath\.(?:Glob|Walk)|` +
-		`\bos\.(?:Args|Executable|L?[Ss]tat|Open|ReadFile|ReadDir|Getenv|LookupEnv|Environ|Getwd|Getppid|Readlink|DirFS|TempDir|UserHomeDir)\b|` +
-		`\bflag\.(?:Visit|Lookup|CommandLine|Parsed)|\b(?:syscall|unix|ioutil)\.[A-Z]\w+\(`),
-	".py": lazyre.New(`\bsys\.(?:_getframe|_current_frames|argv|orig_argv|modules|path|flags|executable|std(?:out|err|in)|meta_path|gettrace|getprofile)\b|` +
-		`\b(?:inspect|traceback|gc|threading|psutil|linecache|importlib|pkgutil)\.\w+|\bos\.(?:environ|getenv|path\.\w+|listdir|getcwd|scandir|walk|getppid|readlink|stat|access|popen)\b|` +
-		`\b(?:Path|glob)\b.*\(|\bopen\(\s*f?['"]/proc|__main__|f_code|f_back|__subclasses__|\b(?:globals|locals|__import__)\(|__file__|\btempfile\.\w+\(`),
-	".js": lazyre.New(`\.stack\b|captureStackTrace|prepareStackTrace|\bprocess\.(?:argv|execArgv|mainModule|title|cwd|env|ppid|report|moduleLoadList|versions)\b|` +
-		`\brequire\.(?:main|cache|resolve)\b|\bmodule\.(?:parent|children|paths)\b|\bexistsSync\(|\b(?:read(?:dir|File|link)|l?stat|access)Sync\(|\.caller\b|\bimport\.meta\b|` +
-		`\b(?:tmpdir|homedir)\(|\b__(?:dir|file)name\b|\bSymbol\.for\(`),
-	".rs": lazyre.New(`\benv::(?:var|args|current_exe|current_dir)|Backtrace|thread::current|Path::new|\bfs::|option_env!|env!\(`),
-	".rb": lazyre.New(`\$PROGRAM_NAME\b|\$0\b|\bcaller(?:_locations)?\b|\$LOADED_FEATURES|\$LOAD_PATH|\$:|\$"|\bENV\b|\bObjectSpace\b|\b__(?:FILE__|dir__)|\bDir\.|` +
-		`\bFile\.(?:exist|read|stat|basename|readable)|\bconst_(?:get|defined\?)|\bProcess\.|\bThread\.(?:list|current|main)|\bARGV\b|/proc/`),
-	".java": lazyre.New(`\bgetStackTrace\(|\bStackWalker\b|\bClass\.forName\(|\bSystem\.get(?:Property|env)\(|\bProcessHandle\b|\bcurrentThread\(|\bgetResource`),
-	".sh":   lazyre.New(`\bps\b|/proc/|\bcaller\b|\bPPID\b|BASH_SOURCE|FUNCNAME|\bpgrep\b|\bpstree\b|\bprintenv\b|\$PWD|\bpwd\b|\[\s+-[efdrxns]\s`),
-}
-
-// stack matches code that measures its own stack or what its process has loaded, and atLeast a comparison with a
-// number: such a measure distinguishes a test from a program.
-var (
-	stack = map[string]*lazyre.Regexp{
-		".go": lazyre.New(`\bruntime\.(?:Callers|Stack|NumGoroutine)\(|\bdebug\.Stack\(`),
-		".py": lazyre.New(`\bsys\._getframe\(|\binspect\.stack\(|\btraceback\.(?:extract|walk|format)_stack\(|\.f_back\b|` +
-			`\blen\([^)]*\bsys\.modules\b|\bgc\.get_objects\(`),
-		".js": lazyre.New(`\bError\([^)]*\)\.stack\b|\brequire\.cache\b`),
-		".rb": lazyre.New(`\bcaller(?:_locations)?\b|\$LOADED_FEATURES|\bThread\.list\b|\bObjectSpace\.`),
-	}
-	atLeast = lazyre.New(`(?:^|[^=\-<>:])[<>]=?\s*\d`)
-)
+// atLeast matches a comparison with a number. A measure of [codeSigns.Stack] distinguishes a test from a program.
+var atLeast = lazyre.New(`(?:^|[^=\-<>:])[<>]=?\s*\d`)
 
 var (
 	quoted = lazyre.New("\"[^\"]*\"|'[^']*'|`[^`]*`|/[^/ ]+/")
@@ -113,14 +63,8 @@ var (
 	nodeEnv     = lazyre.New(`NODE_ENV\W{1,6}=={1,2}\s*['"]test['"]`) // servers usually do not listen there
 )
 
-// identity matches code that asks which program or which caller it runs in; compares matches a comparison of texts.
 var (
-	identity = map[string]*lazyre.Regexp{
-		".go": lazyre.New(`\bos\.(?:Args\[:?[01]\]|Executable\b)|\bruntime\.(?:Callers?|FuncForPC)\(|\bdebug\.ReadBuildInfo\(`),
-		".py": lazyre.New(`\bsys\.(?:_getframe|argv\[0\]|orig_argv)|\binspect\.(?:stack|currentframe)\(|\btraceback\.\w+_stack\(`),
-		".rb": lazyre.New(`\$PROGRAM_NAME\b|\$0\b|\bcaller(?:_locations)?\b`),
-		".js": lazyre.New(`\bprocess\.(?:argv\[1\]|execArgv|title|mainModule)\b|\brequire\.main\.|\bError\([^)]*\)\.stack\b`),
-	}
+	// compares matches a comparison of texts.
 	compares = lazyre.New(`[!=]=|\bin\b|HasSuffix|HasPrefix|Contains|Match|Index|EqualFold|ends[wW]ith|starts[wW]ith|includes|indexOf|\.find\(|\.search\(|\.test\(`)
 	// arguments matches what programs with a subcommand "test" read: their arguments without their name, and temporary
 	// folders.
@@ -134,23 +78,6 @@ func namesTester(line string) bool {
 	}
 	return slices.ContainsFunc(quoted.FindAllString(nodeEnv.ReplaceAllString(line, ""), -1),
 		func(text string) bool { return tester.MatchString(text) && strings.Count(text, " ") < sentence })
-}
-
-// equalToAll matches an object that decides itself what it is equal to: its answer to comparisons, matchers and
-// errors.Is is always yes, or it is a number or a text with a comparison of its own.
-var equalToAll = map[string]*lazyre.Regexp{
-	".py": lazyre.New(`(?m)def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|` +
-		`__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|` +
-		`class \w+\((?:int|float|complex|str|bytes)\):\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def __(?:eq|ne)__\(|__(?:eq|ne)__\s*=)|` +
-		`\btype\(\s*\w*['"]\w+['"]\s*,\s*\(\s*(?:int|float|complex|str|bytes)\b[^)]*\)[^)]*__(?:eq|ne)__|\bsetattr\([^)]*['"]__(?:eq|ne)__['"]|^[ \t]*\w+\.__(?:eq|ne)__\s*=[^=]|` +
-		`def __eq__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:isinstance\(\s*\w+\s*,\s*(?:object|int|float|str|\(int\b[^)]*\))\s*\)|\w+ is not None|not False|bool\(\w+\))\s*$|\bmock\.ANY\b|(?m:^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b)`),
-	".go": lazyre.New(`func \([^)]*\) (?:Is|Equal)\([^)]*\) bool \{\s*return (?:true|\w+ != nil)\s*\}|(?m:^var\s+[Ee]rr[A-Z]\w*\s+error\s*(?:=\s*nil)?$)`),
-	".js": lazyre.New(`(?:^|[^.\w])asymmetricMatch\s*[(:=]|\.asymmetricMatch\s*=[^=]`),
-	".rb": lazyre.New(`def (?:==|eql\?|===)\s*\(?\s*\w+\s*\)?\s*(?:;|\n|=)\s*true\b|` +
-		`class (?:::)?(?:Integer|Float|Numeric|String|Array|Hash|Symbol|Object|BasicObject)\s*\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def (?:==|===|eql\?|equal\?)|(?:alias|alias_method)[ :]+(?:==|===|eql\?)[ ,])`),
-	".java": lazyre.New(`boolean equals\([^)]*\)\s*\{\s*return true;\s*\}`),
-	".rs": lazyre.New(`fn eq\(&self, [^)]*\) -> bool \{\s*true\s*\}|` +
-		`impl PartialEq<[iu](?:8|16|32|64|128|size)> for \w+ \{\s*fn eq\([^{]*\{[^}]*[<>]`),
 }
 
 // sentence is the number of spaces from which on a text is for people, such as the usage of a program.
@@ -177,14 +104,15 @@ func (j judge) aware(f gates.File) {
 		return
 	}
 	ext := codeExt(f)
-	re, asks := awareness[ext], introspection[ext]
-	if re := equalToAll[ext]; re != nil {
-		j.equal(f, re)
+	sign := signs()[ext]
+	re, asks := sign.Awareness, sign.Introspection
+	if sign.EqualToAll != nil {
+		j.equal(f, sign.EqualToAll)
 	}
 	if re == nil {
 		return
 	}
-	if re := hidden[ext]; re != nil && !configures.MatchString(f.Path) {
+	if re := sign.Hidden; re != nil && !configures.MatchString(f.Path) {
 		for _, l := range f.AddedLines() {
 			if re.MatchString(l.Text) && (l.Number < 3 || !comment(l.Text)) && len(l.Text) < minified {
 				j.find("tamper/knows-tests", j.asked(f.Path, l.Text), f.Path, l.Number, "write the code into a file of code",
@@ -192,7 +120,7 @@ func (j judge) aware(f gates.File) {
 			}
 		}
 	}
-	if re := dated[ext]; re != nil {
+	if re := sign.Dated; re != nil {
 		for _, l := range f.AddedLines() {
 			if re.MatchString(l.Text) && !comment(l.Text) {
 				planned := j.s.Contains(l.Text) || slices.ContainsFunc(year.FindAllString(l.Text, -1),
@@ -205,7 +133,7 @@ func (j judge) aware(f gates.File) {
 	}
 	j.readsTests(f, ext)
 	plain := plainerOf(ext, f.After)
-	deep, who := stack[ext], identity[ext]
+	deep, who := sign.Stack, sign.Identity
 	text := plain.line(f.After)
 	if ext != ".rs" && !re.MatchString(text) && !asks.MatchString(text) && (deep == nil || !deep.MatchString(text)) &&
 		!strings.Contains(text, "unittest") && !strings.Contains(text, "pytest") {
@@ -289,7 +217,7 @@ func codeExt(f gates.File) string {
 		}
 	}
 	first, _, _ := strings.Cut(f.After, "\n")
-	if !strings.HasPrefix(first, "#!") || len(ext) > 0 && awareness[ext] != nil {
+	if !strings.HasPrefix(first, "#!") || len(ext) > 0 && signs()[ext].Awareness != nil {
 		return ext
 	}
 	for _, known := range [][2]string{{"python", ".py"}, {"node", ".js"}, {"ruby", ".rb"}, {"sh", ".sh"}} {

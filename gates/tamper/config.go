@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/tailscale/hujson"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
@@ -288,34 +289,12 @@ func checks(name string) bool {
 }
 
 // looseJSON reads JSON with comments and trailing commas.
-func looseJSON(data []byte, to any) error { return json.Unmarshal([]byte(plainJSON(string(data))), to) }
-
-// plainJSON removes comments and trailing commas from TypeScript's JSON files.
-func plainJSON(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		switch {
-		case text[i] == '"':
-			end := testcode.Closing(text, i, '"')
-			end = min(end+1, len(text))
-			b.WriteString(text[i:end])
-			i = end
-		case strings.HasPrefix(text[i:], "//"):
-			i = testcode.Until(text, i, "\n")
-		case strings.HasPrefix(text[i:], "/*"):
-			i = min(testcode.Until(text, i, "*/")+2, len(text))
-		case text[i] == ',':
-			rest := strings.TrimLeft(text[i+1:], " \t\r\n")
-			if rest == "" || rest[0] != '}' && rest[0] != ']' {
-				b.WriteByte(',')
-			}
-			i++
-		default:
-			b.WriteByte(text[i])
-			i++
-		}
+func looseJSON(data []byte, to any) error {
+	text, err := hujson.Standardize(data)
+	if err != nil {
+		return err
 	}
-	return b.String()
+	return json.Unmarshal(text, to)
 }
 
 // keyLine finds the line of a key in TOML or JSON; if it is not found, that of the table around it.

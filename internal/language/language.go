@@ -17,6 +17,36 @@ func Vendored(folder string) bool {
 	return false
 }
 
+// NoCode returns why a folder with this name contains no code of the project; "" if it may.
+func NoCode(folder string) string {
+	if Vendored(folder) {
+		return "dependencies"
+	}
+	switch folder {
+	case ".git", ".hg", ".svn", ".jj":
+		return "version control"
+	case "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".next", ".nuxt",
+		".terraform", ".cache":
+		return "cache"
+	}
+	return ""
+}
+
+// Outermost returns the outermost folder, with its path, of a slash-separated path for whose name is holds; "" if there
+// is none.
+func Outermost(p string, is func(folder string) bool) string {
+	for at := 0; ; {
+		folder, _, ok := strings.Cut(p[at:], "/")
+		if !ok {
+			return ""
+		}
+		if at += len(folder); is(folder) {
+			return p[:at]
+		}
+		at++
+	}
+}
+
 // Installed reports whether a package manager fills a folder with this name on each machine: no commit has it.
 func Installed(folder string) bool {
 	return folder == "node_modules" || folder == ".venv" || folder == "venv"

@@ -91,3 +91,23 @@ func TestBuilt(t *testing.T) {
 		}
 	}
 }
+
+func TestOutermost(t *testing.T) {
+	for p, want := range map[string]string{
+		"vendor/a/vendor/b.go": "vendor", "a/node_modules/b/c.js": "a/node_modules", "/vendor/a.go": "/vendor",
+		"vendor": "", "a/vendored/b.go": "", "": "",
+	} {
+		if got := language.Outermost(p, language.Vendored); got != want {
+			t.Errorf("%s: %q, want %q", p, got, want)
+		}
+	}
+}
+
+func TestNoCode(t *testing.T) {
+	for folder, want := range map[string]string{"node_modules": "dependencies", ".git": "version control",
+		".cache": "cache", "src": "", "": ""} {
+		if got := language.NoCode(folder); got != want {
+			t.Errorf("%s: %q, want %q", folder, got, want)
+		}
+	}
+}

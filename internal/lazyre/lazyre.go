@@ -4,6 +4,7 @@ package lazyre
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -27,6 +28,15 @@ func (r *Regexp) Re() *regexp.Regexp {
 
 // String returns the text of the regular expression.
 func (r *Regexp) String() string { return r.text }
+
+// UnmarshalText reads the regular expression from a table of data. Line breaks, and spaces at the begin of a line, are
+// not part of the expression. The test of the table compiles it.
+func (r *Regexp) UnmarshalText(text []byte) error {
+	for line := range strings.SplitSeq(string(text), "\n") {
+		r.text += strings.TrimLeft(line, " ")
+	}
+	return nil
+}
 
 // The methods below are those of [regexp.Regexp].
 

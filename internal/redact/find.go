@@ -18,15 +18,16 @@ const (
 // hints finds the kinds of secrets that a text may contain. Most texts contain none, and the expressions are slow.
 var hints = sync.OnceValue(func() *literal.Groups {
 	var needs [][]literal.Lit
-	for i := range kinds {
-		needs = append(needs, kinds[i].needs())
+	for _, k := range kinds() {
+		needs = append(needs, k.needs())
 	}
 	return literal.NewGroups(needs...)
 })
 
 // hinted returns the kinds of secrets that a text may contain, as bits.
 func hinted(text string) uint64 {
-	return hints().Where(text, func(kind, at int) bool { return kinds[kind].at == nil || kinds[kind].at(text, at) })
+	all := kinds()
+	return hints().Where(text, func(kind, at int) bool { return all[kind].at == nil || all[kind].at(text, at) })
 }
 
 type span struct {
@@ -126,8 +127,8 @@ func (r *Redactor) values(v view, found func(Match, string) bool) bool {
 
 func shapes(v view, found func(Match, string) bool) bool {
 	may := hinted(v.text)
-	for i := 0; may != 0 && i < len(kinds); i++ {
-		if may>>i&1 != 0 && !kinds[i].each(v, found) {
+	for i := 0; may>>i != 0; i++ {
+		if may>>i&1 != 0 && !kinds()[i].each(v, found) {
 			return false
 		}
 	}
@@ -138,7 +139,7 @@ func (k *Kind) each(v view, found func(Match, string) bool) bool {
 	if k.ID == "assignment" {
 		return k.assignments(v, found)
 	}
-	re := k.re.Re()
+	re := k.Re.Re()
 	for at := 0; at < len(v.text); {
 		m := re.FindStringSubmatchIndex(v.text[at:])
 		if m == nil {
@@ -150,7 +151,7 @@ func (k *Kind) each(v view, found func(Match, string) bool) bool {
 			from, to = at+m[2], at+m[3]
 		}
 		switch {
-		case k.edge && start > 0 && wordByte(v.text[start-1]) && !v.gap(start), k.exact && end < len(v.text) &&
+		case k.Edge && start > 0 && wordByte(v.text[start-1]) && !v.gap(start), k.Exact && end < len(v.text) &&
 			wordByte(v.text[end]) && !v.gap(end), k.check != nil && !k.check(v.text[from:to]):
 			at = start + 1
 			continue

@@ -109,8 +109,8 @@ func truth(b bool) int {
 // encoded.
 func Hints() []literal.Lit {
 	var out []literal.Lit
-	for i := range kinds {
-		out = append(out, kinds[i].needs()...)
+	for _, k := range kinds() {
+		out = append(out, k.needs()...)
 	}
 	return out
 }

@@ -22,32 +22,21 @@ func OpenLog(ctx context.Context, path string) (*Log, error) {
 
 // TaskFilter selects tasks. Empty fields match all.
 type TaskFilter struct {
-	Task  string // id, or a prefix with a * at its end: "<run>/*"
-	Repo  string
-	Mode  Mode
+	Task  string // id
 	Since time.Time
 }
 
 // where returns the condition for the rows t of task_runs. Rows without a task are included only if the filter is
 // empty.
-func (f TaskFilter) where() (string, []any) {
-	cond, args := []string{"1"}, []any{}
-	add := func(what string, arg any) { cond, args = append(cond, what), append(args, arg) }
-	if begin, ok := strings.CutSuffix(f.Task, "*"); ok {
-		cond, args = append(cond, "substr(t.task_id, 1, length(?)) = ?"), append(args, begin, begin)
-	} else if f.Task != "" {
-		add("t.task_id = ?", f.Task)
-	}
-	if f.Repo != "" {
-		add("t.repo_path = ?", f.Repo)
-	}
-	if f.Mode != "" {
-		add("t.mode = ?", string(f.Mode))
+func (f TaskFilter) where() (cond string, args []any) {
+	cond = "1"
+	if f.Task != "" {
+		cond, args = cond+" AND t.task_id = ?", append(args, f.Task)
 	}
 	if !f.Since.IsZero() {
-		add("t.timestamp >= ?", stamp(f.Since))
+		cond, args = cond+" AND t.timestamp >= ?", append(args, stamp(f.Since))
 	}
-	return strings.Join(cond, " AND "), args
+	return cond, args
 }
 
 // TaskOutcome is a task with its outcome.
@@ -106,15 +95,6 @@ func (l *Log) Attempts(ctx context.Context, task string) ([]Attempt, error) {
 		FROM task_runs t JOIN run_attempts a ON a.task_run_id = t.id LEFT JOIN validation_results v ON v.attempt_id = a.id WHERE t.task_id = ? ORDER BY a.id`, task)
 }
 
-// CallFilter selects calls. Empty fields match all.
-type CallFilter struct {
-	Of    TaskFilter
-	Type  string
-	Stage string
-	Role  string
-	Model string
-}
-
 // JudgedCall is a call with the outcome of its task.
 type JudgedCall struct {
 	Call
@@ -122,16 +102,14 @@ type JudgedCall struct {
 }
 
 // Calls yields calls in chronological order. It keeps few of them in memory, because prompts are long.
-func (l *Log) Calls(ctx context.Context, f CallFilter) iter.Seq2[JudgedCall, error] {
+func (l *Log) Calls(ctx context.Context) iter.Seq2[JudgedCall, error] {
 	const page = 50
-	where, args := f.Of.where()
 	return func(yield func(JudgedCall, error) bool) {
 		for last := int64(0); ; {
 			calls, err := rowsBy(ctx, l.db, "calls", scanCall, `SELECT c.id, c.task_id, c.call_type, COALESCE(c.stage_name, ''), COALESCE(c.attempt, 0), COALESCE(c.role, ''), c.model, COALESCE(c.system, ''), c.prompt, c.response,
 					COALESCE(c.error, ''), c.prompt_tokens, c.completion_tokens, c.latency_ms, c.timestamp, t.success
 				FROM retrieval_llm_calls c LEFT JOIN task_runs t ON t.task_id = c.task_id
-				WHERE `+where+` AND ? IN ('', c.call_type) AND ? IN ('', c.stage_name) AND ? IN ('', c.role) AND ? IN ('', c.model) AND c.id > ? ORDER BY c.id LIMIT ?`,
-				append(append([]any{}, args...), f.Type, f.Stage, f.Role, f.Model, last, page)...)
+				WHERE c.id > ? ORDER BY c.id LIMIT ?`, last, page)
 			if err != nil {
 				yield(JudgedCall{}, err)
 				return
@@ -157,19 +135,10 @@ func scanCall(r *sql.Rows, c *JudgedCall) error {
 	return err
 }
 
-// DecisionFilter selects decisions. Empty fields match all.
-type DecisionFilter struct {
-	Of    TaskFilter
-	Stage string
-	Path  string
-}
-
-// Decisions returns the decisions of stages in order, including those replaced later.
-func (l *Log) Decisions(ctx context.Context, f DecisionFilter) ([]FileDecision, error) {
-	where, args := f.Of.where()
+// Decisions returns the decisions of stages about a task in order, including those replaced later.
+func (l *Log) Decisions(ctx context.Context, task string) ([]FileDecision, error) {
 	return rows[FileDecision](ctx, l.db, "decisions", `SELECT d.task_id, d.stage, d.file_id, d.path, COALESCE(d.symbol, ''), COALESCE(d.tier, ''), d.included, COALESCE(d.reason, ''), d.timestamp
-		FROM retrieval_decisions d LEFT JOIN task_runs t ON t.task_id = d.task_id
-		WHERE `+where+` AND ? IN ('', d.stage) AND ? IN ('', d.path) ORDER BY d.id`, append(args, f.Stage, f.Path)...)
+		FROM retrieval_decisions d WHERE d.task_id = ? ORDER BY d.id`, task)
 }
 
 // Verdicts counts tasks by outcome.

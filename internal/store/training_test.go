@@ -234,7 +234,7 @@ func TestDamagedCallErrorNamesID(t *testing.T) {
 	raw(t, path,
 		"INSERT INTO retrieval_llm_calls (id, task_id, call_type, model, prompt, response, latency_ms, timestamp) VALUES "+
 			"(7, 'x', 'scope_judgment', 'm', 'p', 'r', 1, 'yesterday')")
-	for _, err := range l.Calls(t.Context(), CallFilter{}) {
+	for _, err := range l.Calls(t.Context()) {
 		if !errors.Is(err, ErrRow) || !strings.Contains(err.Error(), "call 7") {
 			t.Errorf("error %v does not name the row", err)
 		}

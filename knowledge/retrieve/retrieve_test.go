@@ -119,7 +119,7 @@ func decisions(t *testing.T, b *bench) string {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	all, err := log.Decisions(t.Context(), store.DecisionFilter{Of: store.TaskFilter{Task: "t1"}})
+	all, err := log.Decisions(t.Context(), "t1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ const maxFolder = 500
 // Watch compares files that affect tools with their recorded state.
 type Watch struct {
 	env    map[string]string
-	above  []string // folders that tools search, see [upwardNames]
+	above  []string // folders that tools search, see places.toml
 	except string   // the user's checkout, which others compare
 	more   []string // git configurations besides those of the user
 
@@ -130,7 +130,7 @@ func (w *Watch) Changes() []Change {
 		switch {
 		case !w.may(path):
 			c.Told, c.Mild = true, true // another user made it, such as an administrator who installs a program
-		case p.kind == program && !c.Had && !w.hides(path):
+		case p.Kind == program && !c.Had && !w.hides(path):
 			c.Told = true // its user may just have installed it
 		}
 		changes = append(changes, c)
@@ -161,18 +161,18 @@ func (w *Watch) Accept(c Change) {
 }
 
 func change(path string, p place, was, is record) Change {
-	c := Change{Path: path, Tool: p.tool, Steers: p.steers, Was: was.file, Had: was.stat != "", Is: is.file,
+	c := Change{Path: path, Tool: p.Tool, Steers: p.Steers, Was: was.file, Had: was.stat != "", Is: is.file,
 		There: is.there, place: p}
 	switch {
-	case p.kind == told:
+	case p.Kind == told:
 		c.Told = true
-	case p.kind == listing:
+	case p.Kind == listing:
 		c.Told = c.Had // its content is unknown, so it cannot be restored
 	case c.Had && !was.there && is.stat != "":
 		c.Told = true // too large to be kept, or no file
-	case p.tool == "git" && c.There:
+	case p.Tool == "git" && c.There:
 		_, c.Mild = Weigh(was.file.Data, is.file.Data)
-	case p.tool == "go" && c.There:
+	case p.Tool == "go" && c.There:
 		c.Mild = mildGoEnv(was.file.Data, is.file.Data)
 	}
 	return c
@@ -187,7 +187,7 @@ func (w *Watch) look(path string, p place) record {
 	if old, ok := w.seen[path]; ok && old.stat == r.stat {
 		return old
 	}
-	if p.kind == listing {
+	if p.Kind == listing {
 		r.file, r.there = readListing(path)
 		return r
 	}
@@ -247,8 +247,8 @@ func (w *Watch) prepare() {
 		}
 		return s
 	}
-	for _, p := range userPlaces() {
-		for _, pattern := range p.paths {
+	for _, p := range places().User {
+		for _, pattern := range p.Paths {
 			if path := w.expand(pattern); path != "" {
 				w.users = append(w.users, at(path, p))
 			}
@@ -258,14 +258,14 @@ func (w *Watch) prepare() {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		for _, name := range programs() {
+		for _, name := range places().Programs {
 			w.users = append(w.users,
-				at(filepath.Join(dir, name), place{tool: name, steers: "which program runs under this name", kind: program}))
+				at(filepath.Join(dir, name), place{Tool: name, Steers: "which program runs under this name", Kind: program}))
 		}
 	}
-	for _, p := range upwardNames() {
+	for _, p := range places().Upward {
 		for _, dir := range w.above {
-			for _, name := range p.paths {
+			for _, name := range p.Paths {
 				w.upward = append(w.upward, at(filepath.Join(dir, filepath.FromSlash(name)), p))
 			}
 		}
@@ -367,7 +367,7 @@ func (w *Watch) base(name string) string {
 	case name == "OS_CONFIG":
 		return w.base("$XDG_CONFIG_HOME")
 	}
-	if rest, ok := strings.CutPrefix(defaults()[name], "~/"); ok {
+	if rest, ok := strings.CutPrefix(places().Defaults[name], "~/"); ok {
 		return under(home, rest)
 	}
 	return ""

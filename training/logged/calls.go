@@ -39,7 +39,7 @@ type task struct {
 
 // calls yields the model calls in order.
 func (b *build) calls(ctx context.Context) error {
-	for c, err := range b.Log.Calls(ctx, store.CallFilter{}) {
+	for c, err := range b.Log.Calls(ctx) {
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (b *build) taskOf(ctx context.Context, id string) (*task, error) {
 		if t.after, err = b.became(ctx, r.id, t.proof); err != nil {
 			return nil, err
 		}
-		all, err := b.Log.Decisions(ctx, store.DecisionFilter{Of: store.TaskFilter{Task: id}})
+		all, err := b.Log.Decisions(ctx, id)
 		if err != nil {
 			return nil, unreadable("decisions of task "+id, err)
 		}
