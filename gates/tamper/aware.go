@@ -25,7 +25,7 @@ var awareness = map[string]*lazyre.Regexp{
 		`\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(.*(?:\bif\b|\bin\b|[!=]=)|` +
 		`\btime\.(?:process|thread)_time\(\)\s*[<>]=?\s*[\d.]|\bisfile\([^)]*\.git['"]|\.git['"]\s*\)\.is_file\(`),
 	".js": lazyre.New(`JEST_WORKER_ID|NODE_TEST_CONTEXT|env\b\W{1,4}(?:VITEST|MOCHA)|import\.meta\.vitest|\bassert(?:\.strict)?\.\w+\s*=[^=>]|` +
-		`\bglobalThis\.(?:expect|assert|test|it|describe)\s*=[^=]|\btypeof\s+(?:globalThis\.)?(?:describe|it|test|expect|jest|vi|beforeEach|afterEach)\b|` +
+		`\bglobalThis\.(?:expect|assert|test|it|describe)\s*=[^=]|\btypeof\s+(?:globalThis\.)?(?:describe|it|test|expect|jest|vi|beforeEach|afterEach)\b\s*(?:$|[^\s!=]|[!=]=+\s*(?:$|[^'"\x60\s=]|['"\x60][^snb]))|` +
 		`\b(?:globalThis|global|window|self)(?:\.|\[\s*['"\x60])(?:describe|it|jest|vi|expect|mocha|beforeEach|afterEach)\b['"\x60]?\]?\s*(?:\?|&&|\|\||\)|;|$)|` +
 		`['"\x60](?:describe|it|test|jest|vi|expect|mocha|beforeEach|afterEach)['"\x60]\s*(?:in\s+|\).*)\(?(?:globalThis|global|window|self)\b|` +
 		`\b(?:Reflect|Object)\.\w+\(\s*(?:globalThis|global|window|self)\s*,\s*['"\x60](?:describe|it|test|jest|vi|expect|mocha|beforeEach)\b|` +
@@ -36,7 +36,7 @@ var awareness = map[string]*lazyre.Regexp{
 		`\b(?:Object|Number)\.prototype(?:\.\w+|\[[^\]]+\])\s*=[^=>]|\bdefineProperty\(\s*(?:Object|Number)(?:\.prototype)?\s*,|` +
 		`\b(?:if|return|const|let|var)\b.*\bError\([^)]*\)\.stack\b.*(?:\?|&&|\|\||\)\s*\{)|\bprocess\.listener(?:s|Count)\(|` +
 		`\bexecutionAsync(?:Id|Resource)\(\)\s*(?:[<>]|[!=]=)|\bprocess\.eventNames\(|\bprocess\.uptime\(\)\s*[<>]=?\s*0?\.\d|\bconsole\.constructor\b|\bmodule\s+instanceof\b|\b__vite_ssr_\w+|` +
-		`\.git['"\x60].*\.isFile\(|\bstackTraceLimit\s*(?:[<>]|[!=]=)`),
+		`\.git['"\x60].*\.isFile\(|\bstackTraceLimit\s*(?:[<>]|[!=]==?\s*(?:[^0\s=]|0\w))`),
 	".rs": lazyre.New(`cfg!\(\s*(?:all\(|any\(|not\()?\s*test\b|#\[cfg\((?:[^\])]*,)?\s*(?:(?:all|any)\(\s*)?not\(\s*(?:(?:all|any)\(\s*)?test\s*[,)]|` +
 		`#\[cfg_attr\([^\]]*\btest\b[^\]]*\bpath\b|\bcurrent\(\)\.name\(\)\W.*(?:[!=]=|\bSome\(")|\bcurrent_exe\(\).*(?:"[^"]*(?:deps|target)|\.extension\()|\benv!\(\s*"CARGO_TARGET|\boption_env!\(\s*"CARGO_TARGET|` +
 		`"ThreadId\(\d|\benv::vars(?:_os)?\(\).*"CARGO|\bmacro_rules!\s+(?:assert|assert_eq|assert_ne|panic)\b`),
