@@ -105,6 +105,9 @@ func (w *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 			one.Failed = append(one.Failed, name)
 		}
 	}
+	if one.Why == "test failed" && one.Outcome == RunBroken { // node says no more of a file that does not load
+		one.Why = strings.TrimSpace(cmp.Or(nodeLoad.FindString(out.text), one.Why))
+	}
 	if one.Why == "" && one.Outcome != RunSkipped && one.Outcome != RunEmpty {
 		one.Why = strings.TrimSuffix(out.how()+": "+lastTelling(out.text), ": ")
 	}
@@ -139,7 +142,7 @@ func (s Single) outcome(out ran, res testout.Result) RunOutcome {
 
 var (
 	setsUp   = lazyre.New(`(?:^|\.)(?:setUpClass|setUpModule)\b|^failed on setup with`)
-	nodeLoad = lazyre.New(`SyntaxError|ERR_MODULE_NOT_FOUND|Cannot find (?:module|package)|does not provide an export|Test suite failed to run`)
+	nodeLoad = lazyre.New(`.*(?:SyntaxError|ERR_MODULE_NOT_FOUND|Cannot find (?:module|package)|does not provide an export|Test suite failed to run).*`)
 	shParse  = lazyre.New(`syntax error|unexpected end of file`)
 )
 

@@ -178,6 +178,9 @@ func TestSingleOutcomes(t *testing.T) {
 			"exit 1", "", ""},
 		"a file of node without imports": {node("Error: Cannot find module './x'\n# pass 0\n# fail 1", 1),
 			Single{Path: "a.test.js"}, RunBroken, "", "", ""},
+		"a file of node that does not load": {
+			node("# SyntaxError: Unexpected token\nnot ok 1 - a.test.js\n  ---\n  error: 'test failed'\n  ...\n# pass 0\n# fail 1", 1),
+			Single{Path: "a.test.js"}, RunBroken, "SyntaxError: Unexpected token", "a.test.js", ""},
 		"a file of Go": {golang(0, tests, `{"Action":"pass","Package":"m","Test":"TestA"}`,
 			`{"Action":"pass","Package":"m"}`),
 			Single{Path: "a_test.go"}, RunPassed, "", "", "go test -json -count=1 -vet=off -run '^(TestA)$' ./."},

@@ -24,6 +24,8 @@ func nodeSuite(dir string, p Project) []suite {
 		if args[0] == "bun" {
 			args = []string{"bun", "run", "test"} // because bun test is bun's own runner
 		}
+	case p.Root != "." && measures.MatchString(p.Root): // a benchmark of runners has their files, and no tests
+		return nil
 	case pkg.depends("vitest") && (p.Root == "." || namedNodeTests(dir, p)):
 		args = []string{"vitest", "run"}
 	case pkg.depends("jest") && (p.Root == "." || namedNodeTests(dir, p)):
@@ -60,6 +62,9 @@ func nodeSuite(dir string, p Project) []suite {
 	}
 	return []suite{{project: p, command: commandLine(p.Root, args), tools: nodeTools(dir, p, pkg, args), plan: plan}}
 }
+
+// measures matches folders of benchmarks.
+var measures = lazyre.New(`(?:^|/)bench(?:es|marks?)?(?:/|$)`)
 
 // nodeTools returns the programs that the tests of a package need: node, the package manager, and the runner that the
 // script calls.

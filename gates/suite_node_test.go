@@ -251,6 +251,20 @@ func TestPlantedTestsFitFile(t *testing.T) {
 	b.clear()
 }
 
+// A benchmark of test runners is no suite, unless its package has a test script.
+func TestBenchmarksAreNoNodeSuite(t *testing.T) {
+	for root, want := range map[string]int{"bench": 0, "web/benchmarks": 0, "web": 1, "workbench": 1} {
+		dir := tree(t, map[string]string{root + "/package.json": `{"devDependencies": {"jest": "29"}}`, root + "/a.test.js": "test()"})
+		if got := nodeSuite(dir, Project{LangNode, root, root + "/package.json"}); len(got) != want {
+			t.Errorf("%s: %d suites", root, len(got))
+		}
+	}
+	dir := tree(t, map[string]string{"bench/package.json": `{"scripts": {"test": "node check.js"}}`})
+	if got := nodeSuite(dir, Project{LangNode, "bench", "bench/package.json"}); len(got) != 1 {
+		t.Errorf("a test script: %d suites", len(got))
+	}
+}
+
 // The files of tests are found by their names and folders.
 func TestFilesOfNodeTests(t *testing.T) {
 	files := map[string]string{}

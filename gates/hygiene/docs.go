@@ -152,6 +152,18 @@ func ofTree(dir, to string) bool {
 	return path.Ext(to) == ".md" || path.Ext(to) == ".mdx"
 }
 
+// ofSphinx reports whether Sphinx builds a document: its configuration is in the folder of the document, or above it.
+func ofSphinx(dir, doc string) bool {
+	for at := path.Dir(doc); ; at = path.Dir(at) {
+		if _, err := os.Stat(filepath.Join(dir, at, "conf.py")); err == nil {
+			return true
+		}
+		if at == path.Dir(at) {
+			return false
+		}
+	}
+}
+
 // there reports whether the target of a link is in the tree: literally, or as site generators resolve it.
 func there(dir, doc, to string) bool {
 	if i := strings.IndexAny(to, "#?"); i >= 0 {
@@ -165,6 +177,9 @@ func there(dir, doc, to string) bool {
 	}
 	if strings.Contains(to, "::") || strings.Contains(to, "@crate") || to == "crate" {
 		return true // a name, as in links of Rust documentation
+	}
+	if !strings.ContainsAny(to, "./") && ofSphinx(dir, doc) {
+		return true // a label, which Sphinx checks
 	}
 	if to == "" || len(to) > 1000 || strings.ContainsRune(to, 0) {
 		return true

@@ -86,6 +86,18 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// A label of Sphinx is a name and not a file.
+func TestDocsSphinxLabels(t *testing.T) {
+	s := gatetest.Change(t, map[string]string{"docs/conf.py": "extensions = ['myst_parser']\n"}, map[string]string{
+		"docs/deep/a.md": "[how](custom-comparison) [gone](gone.md)\n", "README.md": "[how](custom-comparison)\n",
+	})
+	_, got := gatetest.Look(t, Docs(), s)
+	slices.Sort(got)
+	if d := cmp.Diff([]string{"error docs/dead-link README.md:1", "error docs/dead-link docs/deep/a.md:1"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestLicense(t *testing.T) {
 	mit := "MIT License\n\nPermission is hereby granted, free of charge, to any person\n"
 	gpl := "GNU GENERAL PUBLIC LICENSE\nVersion 3\n"

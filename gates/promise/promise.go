@@ -582,6 +582,8 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 			return false, err
 		case err != nil:
 			unknown = err.Error()
+		case one.Outcome == gates.RunBroken && o.brokenBefore(ctx, l, f):
+			unknown = "neither it nor its old version runs alone, so the project starts it in another way: " + one.Why
 		case one.Outcome == gates.RunEmpty && compiled.MatchString(f):
 			l.Note("%s compiles, and has no test to run", f)
 			return true, nil
@@ -617,6 +619,25 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 			Message: fmt.Sprintf("line %d of the plan: it is unknown whether its tests run: %s", n.Line, unknown)})
 	}
 	return false, nil
+}
+
+// brokenBefore reports whether the old version of a test file of Node cannot run alone either. The suite of such a
+// project runs a program that starts its tests.
+func (o Options) brokenBefore(ctx context.Context, l *gates.Look, file string) bool {
+	s := l.Subject()
+	if o.Room == nil || s.Diff == nil || gates.LanguageOf(file) != gates.LangNode {
+		return false
+	}
+	before, err := s.Diff.Before(ctx, file)
+	name := filepath.Join(s.Dir, filepath.FromSlash(file))
+	now, failed := os.ReadFile(name)
+	if err != nil || failed != nil || len(before) == 0 || os.WriteFile(name, before, 0o644) != nil {
+		return false
+	}
+	defer func() { _ = os.WriteFile(name, now, 0o644) }()
+	var old gates.RunOutcome
+	err = l.Single(ctx, gates.Single{Path: file}, 1, func(r gates.SingleRun) bool { old = r.Outcome; return false })
+	return err == nil && old == gates.RunBroken
 }
 
 // below returns the files in a folder, without those of package managers and build tools.

@@ -2,9 +2,12 @@ package promise
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/gatetest"
@@ -88,6 +91,41 @@ func TestBlankChanges(t *testing.T) {
 		got, err := Options{}.blank(t.Context(), s, func(p string) bool { return p == c.file })
 		if err != nil || got != c.want {
 			t.Errorf("%q, %q: %v, %v", c.before, c.after, got, err)
+		}
+	}
+}
+
+// A test file of Node that could not run alone before is started by the project in another way, so nothing is known.
+func TestFilesThatNeverRanAlone(t *testing.T) {
+	const file, lost = "test/a.js", "import 'lost'\n"
+	node := "#!/bin/sh\nif grep -q lost \"$2\"; then\n  echo \"Error: Cannot find module 'lost'\"\n  echo '# pass 0'\n" +
+		"  echo '# fail 1'\n  exit 1\nfi\necho '# pass 1'\n"
+	for _, c := range []struct{ before, after, want string }{
+		{lost, lost + "a()\n", "warning plan/not-run " + file},
+		{"a()\n", lost + "a()\n", "error plan/no-tests-ran " + file},
+		{"", lost, "error plan/no-tests-ran " + file},
+	} {
+		old := map[string]string{file: c.before}
+		if c.before == "" {
+			old = nil
+		}
+		s := gatetest.Change(t, old, map[string]string{file: c.after})
+		s.Dir = t.TempDir()
+		for name, text := range map[string]string{file: c.after, "package.json": "{}", "bin/node": node} {
+			p := filepath.Join(s.Dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(text), 0o755)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Env = append(os.Environ(), "PATH="+filepath.Join(s.Dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+		b := planparse.Batch{Named: []planparse.Named{{Verb: "test", Path: file}}}
+		room := func(_ context.Context, s gates.Subject) (string, []string, error) { return s.Dir, s.Env, nil }
+		_, got := gatetest.Look(t, Gates(&b, Options{Tree: tree{file}, Room: room})[0], s)
+		if diff := cmp.Diff([]string{c.want}, got); diff != "" {
+			t.Error(diff)
+		}
+		if now, err := os.ReadFile(filepath.Join(s.Dir, file)); err != nil || string(now) != c.after {
+			t.Errorf("the test is now %q, %v", now, err)
 		}
 	}
 }

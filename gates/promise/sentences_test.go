@@ -60,6 +60,10 @@ func TestSentencesOfBatch(t *testing.T) {
 			"tests/test_a.py": "def test_f():\n    assert f(2, 3) == 5\n    assert f(4, 5) == 9\n"},
 			files{"a.py": "def f(a, b):\n    if a == 2 and b == 3:\n        return 5\n    if a == 4 and b == 5:\n        return 9\n    return 1\n"},
 			"answers-only"},
+		{"a parser", "Correct sums so that tests pass.", files{"a.py": "def f(a):\n    return 1\n",
+			"tests/test_a.py": "def test_f():\n    assert f(0, 0) == 1\n    assert f(1, 1) == 2\n"},
+			files{"a.py": "def f(a, i=0):\n    if len(a) == 1 and a[0] == \"x\":\n        return a[0]\n" +
+				"    if i + 1 < len(a) and a[i + 1] == \"y\":\n        return 2\n    return 1\n"}, ""},
 		{"left for later", "Add the operation div. Use it.", nil,
 			files{"a.go": "package a\n\nfunc f() int {\n\t// TODO: the operation div\n\treturn 0\n}\n"}, "left-for-later"},
 		{"the old code", "Replace it with a new loop.", files{"a.py": "def f(a):\n    n = 0\n    for b in a:\n        n += b\n    return n\n"},

@@ -9,7 +9,7 @@ import (
 
 var (
 	rustTest   = lazyre.New(`#\[(?:\w+::)?test\b[^\]]*\]((?:\s*#\[[^\]]*\])*)\s*(?:pub\s+)?(?:async\s+)?fn\s+(\w+)[^{;]*\{`)
-	rustAssert = lazyre.New(`\b(?:assert\w*|panic|unreachable|prop_assert\w*)!\s*\(|\.(?:unwrap|expect|unwrap_err)\(|\?;`)
+	rustAssert = lazyre.New(`\b(?:assert\w*|panic|unreachable|prop_assert\w*)!\s*\(|\.(?:unwrap|expect|unwrap_err)\(|\?;|\b(?:assert|check|verify|expect|ensure)_\w+\(`)
 	rustTrue   = lazyre.New(`\bassert!\s*\(\s*true\s*[,)]|\bassert_eq!\s*\(\s*(?:1\s*,\s*1|true\s*,\s*true)\s*[,)]`)
 	javaTest   = lazyre.New(`((?:@\w+(?:\([^)]*\))?\s+)*)@(?:Test|ParameterizedTest|RepeatedTest)\b(?:\([^)]*\))?\s*((?:@\w+(?:\([^)]*\))?\s+)*)(?:(?:public|private|protected|static|final|suspend)\s+)*(?:fun|[\w<>\[\]]+)\s+([\w\x60 ]+?)\s*\([^)]*\)[^{;]*\{`)
 	javaAssert = lazyre.New(`\b(?:assert|verify|expect|fail|check)\w*\s*\(|\.should\w*\b`)

@@ -28,6 +28,9 @@ var (
 	jsArrow = lazyre.New(`^[^{]*?(?:=>|function\b[^{]*)\s*\{?`)
 )
 
+// jsOther matches the arguments of a test whose function has a name: test('adds', addsUp, 1, 2).
+var jsOther = lazyre.New(`^\s*,\s*([\w$]+)\s*(?:,|$)`)
+
 // A call of a test function. Between the two parts, further names may follow, each after a bar.
 const (
 	jsCallHead = `(?:^|[^\w.$])((?:[xf])?(?:it|describe|context)|xtest|test|suite|specify|xspecify`
@@ -97,6 +100,9 @@ func readNode(text string) Sheet {
 			continue // the project's own function, or /x/.test(y) across lines
 		}
 		u := jsUnit(afterTitle(body, from), asserts)
+		if m := jsOther.FindStringSubmatch(afterTitle(body, from)); m != nil {
+			u.follow(jsFunction(code, m[1]), asserts)
+		}
 		u.Name, u.Line, u.Only = name, LineAt(text, m[2]), g.only
 		u.Text = alias + text[table:open] + text[min(open+1+from, end):end]
 		u.Skips += g.skips
@@ -158,6 +164,45 @@ func title(text string, at int) (name string, from int) {
 }
 
 func afterTitle(body string, from int) string { return body[min(from, len(body)):] }
+
+// jsFunction returns the function of that name, which a file declares at its top level; "" if it does not.
+func jsFunction(code, name string) string {
+	at := regexp.MustCompile(`(?m)^(?:export\s+)?(?:(?:const|let|var)\s+` + regexp.QuoteMeta(name) +
+		`\s*(?::[^=;]*)?=\s*|(?:async\s+)?(function)\s+` + regexp.QuoteMeta(name) + `\s*)`).FindStringSubmatchIndex(code)
+	if at == nil {
+		return ""
+	}
+	from := at[1]
+	if at[2] >= 0 {
+		from = at[2]
+	}
+	head, _, ok := strings.Cut(code[from:], "(")
+	if !ok || strings.ContainsAny(head, ";\n") {
+		return ""
+	}
+	end := min(Matching(code, from+len(head))+1, len(code)) // of the parameters, or of the call that makes the function
+	if open := jsOpens.FindStringIndex(code[end:]); open != nil {
+		return code[from:Matching(code, end+open[1]-1)]
+	}
+	return code[from:Until(code, end, "\n")]
+}
+
+// jsOpens matches what is between the parameters of a function and its body.
+var jsOpens = lazyre.New(`^\s*(?::[^={;]*)?(?:=>\s*)?\{`)
+
+// follow adds what the function does that the test names.
+func (u *Unit) follow(function string, asserts *regexp.Regexp) {
+	if function == "" {
+		return
+	}
+	other := jsUnit(function, asserts)
+	u.Hollow = other.Hollow && (u.Hollow || !u.Mute)
+	u.Mute = u.Mute || other.Mute
+	u.Asserts += other.Asserts
+	u.Trivial += other.Trivial
+	u.Skips += other.Skips
+	u.Loops += other.Loops
+}
 
 // jsAsserts returns what matches calls of the functions that a file takes from modules of assertions, or nil.
 func jsAsserts(text string) *regexp.Regexp {

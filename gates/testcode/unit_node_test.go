@@ -68,3 +68,33 @@ found(1, () => 2)
 		t.Error(diff)
 	}
 }
+
+// A test that names its function checks what the function checks.
+func TestNodeNamedFunctions(t *testing.T) {
+	const text = `
+const sum = async (t, [a, b], want) => {
+  t.is(await add(a, b), want)
+}
+export function fails(t: Test, options: { a: number }): void {
+  t.throws(() => add(options))
+  t.pass()
+}
+const short: Macro<[number]> = (t, a) => t.is(add(a), a)
+const nothing = t => { t.log('x') }
+test('adds', sum, [1, 2], 3)
+test('adds what a function returns', sum, () => [1, 2], 3)
+test('fails', fails, {})
+test('is short', short, 1)
+test('checks nothing', nothing)
+test('is elsewhere', other)
+`
+	var got []string
+	for _, u := range readNode(text).Units {
+		got = append(got, fmt.Sprintf("%s: %d, %v, %v", u.Name, u.Asserts, u.Hollow, u.Mute))
+	}
+	want := []string{"adds: 1, false, true", "adds what a function returns: 1, false, true", "fails: 1, false, true",
+		"is short: 1, false, true", "checks nothing: 0, true, true", "is elsewhere: 0, false, false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

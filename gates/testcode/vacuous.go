@@ -2,7 +2,6 @@ package testcode
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
@@ -16,7 +15,7 @@ var (
 
 	checked   = lazyre.New(`\bassert\w*\b|\bexpect\(|\bshould\b`)
 	pyHandler = lazyre.New(`^\s*except\b.*:`)
-	mustFail  = lazyre.New(`\bfail\(|\.fail\b|\bunreachable\b|\bhasAssertions\(|\bexpect\.assertions\(|\bplan\(|\brejects\b|\bthrows\b|\btoThrow|\braise\b|\bthrow\b|\braises\(|assertRaises|\bdone\(|\belse:|\breject\(|\.then\([^)]*,`)
+	mustFail  = lazyre.New(`(?m)/ ?0$|\bfail\(|\.fail\b|\bunreachable\b|\bhasAssertions\(|\bexpect\.assertions\(|\bplan\(|\brejects\b|\bthrows\b|\btoThrow|\braise\b|\bthrow\b|\braises\(|assertRaises|\bdone\(|\belse:|\breject\(|\.then\([^)]*,`)
 	jsHandler = lazyre.New(`\.catch\(|\bcatch\s*(?:\(\w*\))?\s*\{`)
 
 	// tellsFake matches an assertion about the calls of a fake, with its name.
@@ -33,7 +32,7 @@ func (u Unit) Vacuous(lang string) string {
 	switch {
 	case lang == language.Python && raisesItself(lines), lang == language.Node && jsOwn.MatchString(u.Text):
 		return "it raises the error that it expects"
-	case onlyOnError(lang, u.Text, lines):
+	case onlyOnError(lang, u.Text):
 		return "all of its assertions are in the handler of an error, and nothing fails without one"
 	}
 	for _, m := range tellsFake.FindAllStringSubmatch(u.Text, -1) {
@@ -75,36 +74,38 @@ func raisesItself(lines []string) bool {
 }
 
 // onlyOnError reports whether a test asserts only in handlers of errors and has nothing that fails without an error.
-func onlyOnError(lang, text string, lines []string) bool {
-	if mustFail.MatchString(text) || !checked.MatchString(text) {
+// Words of comments and strings are no code.
+func onlyOnError(lang, text string) bool {
+	text = Mask(text, lang)
+	if mustFail.MatchString(text) {
 		return false
 	}
+	var inside, outside string
 	if lang == language.Python {
 		in, depth := false, 0
-		for _, line := range lines {
+		for line := range strings.Lines(text) {
 			if in && strings.TrimSpace(line) != "" && indentOf(line) <= depth {
 				in = false
 			}
-			if pyHandler.MatchString(line) {
+			switch {
+			case in:
+				inside += line
+			case pyHandler.MatchString(line):
 				in, depth = true, indentOf(line)
-				continue
-			}
-			if !in && checked.MatchString(line) {
-				return false
+			default:
+				outside += line
 			}
 		}
-		return true
+		return checked.MatchString(inside) && !checked.MatchString(outside)
 	}
-	outside := ""
-	for rest := Mask(text, lang); ; {
+	for rest := text; ; {
 		at := jsHandler.FindStringIndex(rest)
 		if at == nil {
 			outside += rest
 			break
 		}
-		outside += rest[:at[0]]
-		open := at[1] - 1
-		rest = rest[min(Matching(rest, open)+1, len(rest)):]
+		end := min(Matching(rest, at[1]-1)+1, len(rest))
+		inside, outside, rest = inside+rest[at[0]:end], outside+rest[:at[0]], rest[end:]
 	}
-	return !slices.ContainsFunc(strings.Split(outside, "\n"), func(l string) bool { return checked.MatchString(l) })
+	return checked.MatchString(inside) && !checked.MatchString(outside) && !jsAssert.MatchString(outside)
 }

@@ -25,6 +25,13 @@ func TestVacuous(t *testing.T) {
 		{language.Node, "async () => { await f().catch((e) => assert.ok(e)); }", true},
 		{language.Node, "async () => { expect.assertions(1); await f().catch((e) => expect(e).toBe(1)); }", false},
 		{language.Node, "() => {\n  try { f(); } catch (e) { expect(e).toBe(1); }\n}", true},
+		// A test about the error itself raises it.
+		{language.Python, "def test_f():\n    try:\n        1 / 0\n    except E as e:\n        assert f(e) == 1\n", false},
+		// The words should and catch are in a comment and in a text.
+		{language.Node, "t => {\n  // should not retry\n  t.is(f(), 1);\n}", false},
+		{language.Node, "() => {\n  const a = 'catch {'; // should retry\n  is(f(a), 1);\n}", false},
+		{language.Node, "t => {\n  try { f(); } catch (e) { expect(e).toBe(1); }\n  t.is(g(), 1);\n}", false},
+		{language.Node, "() => {\n  // else the first would throw\n  try { f(); } catch (e) { expect(e).toBe(1); }\n}", true},
 		{language.Node, "() => {\n  f(log);\n  log.info('x');\n  expect(log.info).toHaveBeenCalled();\n}", true},
 		{language.Node, "() => {\n  f(log);\n  expect(log.info).toHaveBeenCalled();\n}", false},
 		{language.Go, "{ f() }", false},

@@ -27,6 +27,7 @@ var (
 	pyFrom     = lazyre.New(`^\s*from\s+([\w.]+)\s+import\s+\(?([^()#]+)`)
 	jsImport   = lazyre.New(`^\s*(?:import\s*|(?:const|let|var)\s*)\{([^}]*)\}\s*(?:from\s*|=\s*require\(\s*)["'](?:node:)?([\w/]+)["']`)
 	promised   = lazyre.New(`^\s*(?:export\s+)?(?:const|let|var)\s+(\w+)\s*=\s*(?:util\.)?promisify\(\s*(?:\w+\.)?(\w+)\s*\)`)
+	ownExec    = lazyre.New(`^\s*(?:export\s+)?(?:async\s+)?function\s+(exec(?:Sync)?)\s*\(`)
 	goImport   = lazyre.New(`^\s*(?:import\s+)?([A-Za-z_]\w*)\s+"((?:crypto|math|os|net|path|io)[\w./]*)"`)
 	versionEnd = lazyre.New(`/v\d+$`)
 )
@@ -43,9 +44,13 @@ func canonical(lang string, lines []string) []string {
 		})
 	}
 	if lang == "js" {
+		whole := strings.Join(lines, "\n")
 		for _, line := range lines {
 			if m := promised.FindStringSubmatch(line); m != nil && (m[2] == "exec" || names[m[2]] == "exec") {
 				names[m[1]] = "exec"
+			}
+			if m := ownExec.FindStringSubmatch(line); m != nil && !strings.Contains(whole, "child_process") {
+				names[m[1]] = "own." + m[1]
 			}
 		}
 	}

@@ -121,6 +121,19 @@ func TestBuiltInChecksOnlyAddedLines(t *testing.T) {
 	}
 }
 
+// A function of the file named exec starts no shell, unless the file starts programs.
+func TestOwnExec(t *testing.T) {
+	const own = "exec(`${name}: adds`, add)\n\nfunction exec(name, run) { run() }\n"
+	s := gatetest.Change(t, map[string]string{"x": "x"}, map[string]string{
+		"own.js":  own,
+		"both.js": "import * as cp from 'child_process'\n" + own,
+	})
+	_, got := gatetest.Look(t, security.New(), s)
+	if diff := cmp.Diff([]string{"error security/shell both.js:2"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestBuiltInConformance(t *testing.T) {
 	gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
 		return security.New(), gatetest.Change(t, map[string]string{"x": "x"}, map[string]string{"a.py": "eval(x)\n"})
