@@ -59,12 +59,37 @@ func (b *builder) prepare() {
 			m.unit = &b.noUnit
 		}
 	}
+	b.dropMentioned()
 	b.boldUnits()
 	for _, kind := range []unitKind{unitBatch, unitTask, unitGroup} {
 		b.settle(kind)
 	}
 	b.reportGaps()
 	b.reportNearUnits()
+}
+
+// dropMentioned keeps headings from being units: the epic of a story, and the phases of a design, which are deeper than
+// those of the plan and have the same numbers.
+func (b *builder) dropMentioned() {
+	level, numbers := deepest, map[string]bool{}
+	isPhase := func(m *mark) bool { return m != b.title && m.unit.ok && m.unit.kind == unitGroup }
+	for _, m := range b.heads {
+		switch {
+		case m.unit.word == "epic" && b.titleUnit.word == "story":
+			m.unit = &b.noUnit
+		case isPhase(m) && m.level < level:
+			level, numbers = m.level, map[string]bool{m.unit.id: true}
+		case isPhase(m) && m.level == level:
+			numbers[m.unit.id] = true
+		}
+	}
+	for _, m := range b.heads {
+		boxed := func(o *mark) bool { return o.kind == markBox && o.head == m }
+		if isPhase(m) && m.level > level && numbers[m.unit.id] && m.below(isPhase) == nil &&
+			!slices.ContainsFunc(b.marks, boxed) {
+			m.unit = &b.noUnit
+		}
+	}
 }
 
 // taskMaster reads the text export of Task Master, which writes each field as a heading: "# Task ID: 7", "# Title: …",
