@@ -20,6 +20,16 @@ func TestTextBesideTheWork(t *testing.T) {
 				[]string{"### Phase 2: Lookup"}, text)...),
 			want: "phases <phase 1> <phase 2> 1() 2()",
 		},
+		"prerequisites and appendices": {
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "## Getting started", "", "### Prerequisites", "", "- [ ] An account",
+				"", "## Appendix A: Checklists", "", "- [ ] It has a name"),
+			want: "openspec <phase 1> 1(:0) loose:2", codes: "unassigned-boxes@11 unassigned-boxes@15",
+		},
+		"the acceptance of a phase": {
+			in: in("# Phase 2 plan", "", "### Task 1: Scan", "", "- [ ] a", "", "## Phase 2 acceptance checklist", "",
+				"- [ ] It scans"),
+			want: "superpowers 1(1:1) loose:1", codes: "unassigned-boxes@9",
+		},
 		"the epic of a story": {
 			in:   in(slices.Concat([]string{"# Story 5.1: Sync", "", "## Epic 5: Move to the cloud"}, text)...),
 			want: "superpowers 5.1(5.1:0)",
@@ -78,6 +88,11 @@ func TestMoreNamesOfWork(t *testing.T) {
 			want:  "openspec <section 1> <section 2> 1(T001:0) 2(T002:0)",
 			codes: "section-without-boxes@15",
 		},
+		"a table with the priority before the id": {
+			in: in("# T", "", "## Backlog", "", "| Priority | ID | Task | Depends on | State |", "|---|---|---|---|---|",
+				"| P0 | BL-01 | Read it | | done |", "| P0 | BL-02 | Show it | BL-01 | open |"),
+			want: "superpowers BL-01(BL-01:0+) BL-02(BL-02:0)", codes: "list-as-tasks@7",
+		},
 		"numbered headings below a plan of another name": {
 			in:   in("# T", "", "## 3 Refactoring plan", "", "### 3.1 Shell", "", "Text.", "", "### 3.2 Layout", "", "Text."),
 			want: "superpowers 3.1(3.1:0) 3.2(3.2:0)",
@@ -90,6 +105,11 @@ func TestMoreNamesOfWork(t *testing.T) {
 		"a recommended order": {
 			in:   in("# T", "", "## Recommended implementation order", "", "1. Read it", "2. Show it"),
 			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@5",
+		},
+		"stories without a colon": {
+			in: in("# Stories", "", "## Epic 1 Base", "", "### Story 1.1 Setup", "", "Text.", "", "### Story 1.2 Login", "",
+				"Text.", "", "### Change 2 names", "", "Text."),
+			want: "superpowers 1.1(1.1:0) 1.2(1.2:0)", codes: "missing-separator@5 missing-separator@9",
 		},
 		"next steps are for people": {
 			in: in("# T", "", "## Recommended next steps", "", "1. Watch it", "2. Improve it"), want: "none",

@@ -356,7 +356,7 @@ type tableRow struct {
 // cell is the title and which one is the state. If all is true, they must also say that the rows are units.
 func (b *builder) taskRows(in func(m *mark) bool, all bool) (rows []tableRow) {
 	var header []string
-	last := 0 // line of the row before
+	last, first := 0, 0 // line of the row before; cells that the header has before the id
 	for _, m := range b.marks {
 		if m.kind != markText || len(m.text) == 0 || m.text[0] != '|' || !in(m) {
 			continue
@@ -371,7 +371,15 @@ func (b *builder) taskRows(in func(m *mark) bool, all bool) (rows []tableRow) {
 			continue
 		}
 		if header == nil || m.line != last+1 {
-			header = cells
+			header, first = cells, 0
+			if column(cells[0]) == "" && column(cells[1]) == "id" { // "| Priority | ID | Task |"
+				first = 1
+			}
+			header = header[first:]
+		}
+		cells = cells[min(first, len(cells)-2):]
+		if len(header) < 2 {
+			continue
 		}
 		last = m.line
 		counts := namesUnits(header[0]) || namesUnits(header[1]) || column(header[0]) == "id" && atoi(cells[0]) < 0

@@ -61,7 +61,7 @@ func (b *builder) prepare() {
 	}
 	b.dropMentioned()
 	b.boldUnits()
-	for _, kind := range []unitKind{unitBatch, unitTask, unitGroup} {
+	for _, kind := range []unitKind{unitBatch, unitTask, unitGroup, unitPiece} {
 		b.settle(kind)
 	}
 	b.reportGaps()
@@ -233,6 +233,7 @@ func (b *builder) settle(kind unitKind) {
 		case u.kind != kind:
 		case u.ok:
 			good = append(good, m)
+		case kind == unitPiece && u.word != "story": // "Change 2 names" is an order
 		case !aboutUnit(u.title):
 			bare = append(bare, m)
 		case kind == unitTask:
@@ -260,9 +261,8 @@ func (b *builder) settle(kind unitKind) {
 // aboutUnit reports whether the text after an id shows that the heading is about the unit and does not open it.
 func aboutUnit(title string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(title), " ")
-	return slices.Contains([]string{"gate", "quality", "summary", "progress", "dependencies", "notes", "note", "complete",
-		"completion",
-		"results", "checklist", "review", "status", "details", "overview", "order", "done", "scope"},
+	return isChecklist(title) || slices.Contains([]string{"gate", "quality", "summary", "progress", "notes", "note", "complete", "completion",
+		"results", "review", "status", "details", "overview", "order", "done", "scope"},
 		strings.Trim(word, ":.,"))
 }
 

@@ -273,7 +273,7 @@ func column(header string) string {
 	kind, _, _, _ := cutKeyword([]byte(strings.TrimSuffix(name, "s")))
 	switch {
 	case kind == unitTask, slices.Contains([]string{"description", "title", "what", "beschreibung", "titel", "was",
-		"descripción", "título", "descrição", "titre", "описание", "内容", "描述", "说明", "내용"}, name):
+		"descripción", "título", "descrição", "titre", "описание", "作業", "内容", "描述", "说明", "내용"}, name):
 		return "title"
 	case slices.Contains([]string{"id", "#", "nr", "nr.", "no", "no.", "编号", "番号", "번호"}, name):
 		return "id"
@@ -293,7 +293,7 @@ func planTitle(title string) bool {
 		containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone",
 			"meilenstein", "schedule", "timeline", "backlog", "sprint", "aufgaben", "план", "задач", "этап",
 			"дорожная карта", "tarefas", "tareas", "cronograma", "etapas", "étapes", "tâches", "计划", "任务", "阶段",
-			"里程碑", "計画", "タスク", "フェーズ", "ロードマップ", "작업", "계획", "단계", "로드맵")
+			"里程碑", "計画", "タスク", "フェーズ", "バックログ", "ロードマップ", "작업", "계획", "단계", "로드맵")
 }
 
 // saysProgress reports whether a heading is above a list of progress, and not of work.
