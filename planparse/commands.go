@@ -267,7 +267,8 @@ func (r *runReader) readFence(m *mark) {
 	r.waiting, r.expect, r.noted = false, false, ""
 }
 
-// accept makes a command of the fence below a step that runs it: "**Step 2: Run the tests**", a fence, "Expected: PASS".
+// accept makes a command of the fence below a step that runs it: "**Step 2: Run the tests**", a fence, "Expected:
+// PASS".
 func (r *runReader) accept() {
 	if r.offered != nil {
 		r.add(r.offered.line, r.fenceText(r.offered.fence))
@@ -310,19 +311,23 @@ func sectionLabel(text []byte) bool {
 func saysChecks(title string) bool {
 	title = strings.ToLower(strings.Trim(title, "*_:： "))
 	return strings.Contains(title, "automated verification") ||
-		slices.Contains([]string{"automated tests", "verification", "verify", "validation", "exit criteria", "验证", "驗證", "検証", "검증",
+		slices.Contains([]string{"automated tests", "verification", "verify", "validation", "exit criteria", "验证", "驗證", "検証",
+			"검증",
 			"verificación", "vérification", "verificação", "überprüfung", "проверка"}, title)
 }
 
 func (r *runReader) add(line int, run string) {
 	run = strings.TrimSpace(run)
-	if run == "" {
+	if run == "" || placeholder.MatchString(run) {
 		return
 	}
 	batch := &r.plan.Batches[r.batch]
 	batch.Commands = append(batch.Commands, Command{Run: run, Line: line})
 	r.command = &batch.Commands[len(batch.Commands)-1]
 }
+
+// placeholder matches a part of a URL or path that a person must fill in: "/users/{user_id}".
+var placeholder = lazyre.New(`[/=]\{[A-Za-z_]+\}`)
 
 // setExpected takes the text after "Expected:".
 func (r *runReader) setExpected(said string) {
@@ -348,12 +353,12 @@ func expectation(text string) string {
 	if verdict := verdictWord(strings.Trim(firstWord(low), ".,;:!*`)。")); verdict != "" {
 		return verdict
 	}
-	if _, span, _, ok := cutSpan(text); ok {
+	if before, span, _, ok := cutSpan(text); ok && !strings.Contains(before, ". ") {
 		return strings.TrimSpace(span)
 	}
-	if i := strings.IndexByte(text, '"'); i >= 0 {
-		if j := strings.IndexByte(text[i+1:], '"'); j > 0 {
-			return text[i+1 : i+1+j]
+	if before, rest, ok := strings.Cut(text, `"`); ok && !strings.Contains(before, ". ") {
+		if quoted, _, ok := strings.Cut(rest, `"`); ok && quoted != "" {
+			return quoted
 		}
 	}
 	switch {
@@ -368,8 +373,9 @@ func expectation(text string) string {
 	if v, ideographic := ideographicVerdict(low); ideographic {
 		return v
 	}
-	if strings.Count(text, " ") > 11 { // a description for people, not a text that will be printed
-		return ""
+	if strings.Count(text, " ") > 11 || strings.HasSuffix(text, ".") && containsAny(low, " is ", " are ", " shows ",
+		" returns ", " contains ", " lists ") {
+		return "" // a description for people, not a text that will be printed
 	}
 	return text
 }

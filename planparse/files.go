@@ -34,7 +34,7 @@ func (r *filesReader) mark(m *mark) (create string) {
 func (r *filesReader) entries(m *mark) (create string) {
 	switch m.kind {
 	case markHeading:
-		r.open = strings.EqualFold(strings.Trim(plain(m.text), ": "), "files")
+		r.open = filesLabel(strings.ToLower(strings.Trim(plain(m.text), ": ")))
 		if verb, rest := fileHeading(m.text); verb != "" && m.owner.batch >= 0 {
 			r.linked(m, verb, rest)
 		}
@@ -276,6 +276,9 @@ func (f *filer) list(verb string, rest []byte) {
 			if !ok {
 				return
 			}
+		} else if strings.HasPrefix(span, ".") && strings.HasPrefix(after, " file") { // "various `.go` files"
+			text = after
+			continue
 		} else if len(f.seen) > 0 && containsAny(before, "—", "–", " - ", " -- ") && !strings.Contains(span, "/") {
 			return
 		} else {

@@ -13,6 +13,7 @@ type facts struct {
 	top      int // boxes outside of other boxes
 	t        int // boxes with a T001 label
 	named    int // boxes with a "Task 1:" label
+	strays   int // boxes without a number before the first one with a number, below the same heading
 	majors   int // boxes with a "1." label
 	subs     int // boxes with a "1.1" label
 	family   bool
@@ -28,11 +29,13 @@ func (b *builder) facts() facts {
 	var f facts
 	task, major := 0, "" // level of the open task heading; number of the last major box
 	last := 0
+	loose, led := 0, false // boxes without a number below the heading; whether one with a number is before them
 	for _, m := range b.marks {
 		if m.kind == markHeading {
 			if m.level <= task {
 				task = 0
 			}
+			loose, led = 0, false
 			if m.unit.ok {
 				f.of[m.unit.kind] = append(f.of[m.unit.kind], m)
 				if m.unit.kind == unitNumbered {
@@ -68,7 +71,14 @@ func (b *builder) facts() facts {
 			if m.label.kind == labelSub && !belongs(m.label.id, major) {
 				f.orphans++
 			}
+			if m.label.kind == labelNone {
+				loose++
+			}
 			if m.label.kind == labelMajor {
+				if !led {
+					f.strays += loose
+				}
+				led = true
 				if m.label.zero {
 					f.zeros++
 				}
@@ -147,7 +157,8 @@ func (b *builder) build() {
 	case b.taskList(f), b.piecesAsTasks(f):
 		b.plan.Format = FormatSuperpowers
 		b.buildTasks(f)
-	case f.named > 1, f.majors > 0 && f.labelled*2 >= f.top && (f.family || !b.numberedSections()):
+	case f.named > 1 && f.strays == 0,
+		f.majors > 0 && f.named < 2 && f.labelled*2 >= f.top && (f.family || !b.numberedSections()):
 		b.plan.Format = FormatKiro
 		b.buildSections(f)
 	case f.top > 0 && b.otherUnits(f):
@@ -163,7 +174,7 @@ func (b *builder) build() {
 		b.plan.Format = FormatPhases
 		b.dropCheckpoints(f)
 		b.buildSections(f)
-	case len(f.of[unitStep]) > 1:
+	case len(f.of[unitStep]) > 1 && !b.isSkill():
 		b.plan.Format = FormatSuperpowers
 		b.stepsAsTasks()
 		b.buildTasks(f)
@@ -201,12 +212,20 @@ func (b *builder) numberedSections() bool {
 // onlyChecks reports whether the boxes of a plan with phases are checks and not work: each refers to finished work,
 // or is in no phase.
 func (b *builder) onlyChecks(f facts) bool {
-	if len(f.of[unitGroup])+len(f.of[unitSpan]) == 0 || f.subs+f.majors > 1 {
-		return len(f.of[unitGroup])+len(f.of[unitSpan]) == 0 && f.top == 0
+	open := func(title string) bool { // a box is not below such a heading
+		says := func(h *mark) bool { return bareTitle(plain(h.text)) == title }
+		return slices.ContainsFunc(b.marks, func(m *mark) bool { return m.kind == markBox && m.below(says) == nil })
 	}
 	kind := unitGroup
-	if len(f.of[unitGroup]) == 0 {
-		kind = unitSpan
+	switch {
+	case len(f.of[unitGroup])+len(f.of[unitSpan]) == 0:
+		return f.top == 0 || !open("constitution check") // the plan of a spec-kit, without its tasks
+	case f.subs+f.majors > 1:
+		return false
+	case len(f.of[unitGroup]) == 0:
+		if kind = unitSpan; !open("progress") { // the milestones of an ExecPlan describe them
+			return false
+		}
 	}
 	back := b.lookBack(kind, looksBack)
 	phase := func(h *mark) bool { return h.unit.ok && (h.unit.kind == kind || h.unit.kind == unitSpan) }

@@ -20,6 +20,18 @@ func (b *builder) taskList(f facts) bool {
 		return false
 	}
 	parent, found := 0, false
+	if b.title != nil && f.top+len(f.of[unitGroup])+len(f.of[unitSpan]) == 0 &&
+		containsAny(strings.ToLower(b.plan.Title), "plan", "计划", "計画", "계획", "план") {
+		chapter := func(m *mark) bool {
+			return m.level == b.title.level+1 && m.unit.kind == unitNone && capitals.Re().Match(m.text)
+		}
+		if chapters := lists.Filter(b.heads, chapter); len(chapters) > 2 { // "## R1: Title" below "# Plan: Title"
+			for _, m := range chapters {
+				found = ticketTask(m) || found
+			}
+			return found
+		}
+	}
 	for _, m := range b.heads {
 		if parent > 0 && m.level <= parent {
 			parent = 0
@@ -84,6 +96,15 @@ func (b *builder) titleAsTask() bool {
 	b.titleUnit.kind = unitTask
 	b.title.unit, b.title = &b.titleUnit, nil
 	return true
+}
+
+var skillName = lazyre.New(`^"?[a-z][a-z0-9-]*"?$`)
+
+// isSkill reports whether the file tells an agent how to work: "name: planner" and a description in the front matter.
+func (b *builder) isSkill() bool {
+	name, _ := b.front.value("name")
+	what, _ := b.front.value("description")
+	return what != "" && skillName.MatchString(name)
 }
 
 // stepsAsTasks turns step headings into tasks, for a plan without other units.
@@ -202,16 +223,19 @@ func (b *builder) boldUnits() {
 	}) {
 		return
 	}
-	units, lines, steps := map[*mark]unit{}, map[*mark]unit{}, false
+	units, lines, steps := map[*mark]unit{}, map[*mark]unit{}, 0
 	for i, m := range b.marks {
 		text, bold := bytes.CutPrefix(m.text, []byte("**"))
 		text, note, closed := bytes.Cut(text, []byte("**"))
 		note = bytes.Trim(note, " :：")
 		if bold && closed && len(note) == 0 && m.kind == markText && m.parent == nil && b.boxes == 0 {
-			lines[m], steps = unit{}, steps || stepsTitle(string(text))
+			if lines[m] = (unit{}); stepsTitle(string(text)) {
+				steps++
+			}
 		}
 		if !bold || !closed || m.parent != nil || m.kind != markText && m.kind != markItem ||
-			len(note) > 0 && m.kind == markText && note[0] != '(' && parseUnit(note).kind == unitNone && !saysDone(string(note)) ||
+			len(note) > 0 && m.kind == markText && note[0] != '(' && parseUnit(note).kind == unitNone &&
+				!saysDone(string(note)) ||
 			m.head != nil && m.below(func(h *mark) bool { return planTitle(plain(h.text)) }) == nil &&
 				(i+1 == len(b.marks) || b.marks[i+1].kind != markBox) {
 			continue
@@ -221,7 +245,7 @@ func (b *builder) boldUnits() {
 			units[m] = u
 		}
 	}
-	if len(units) < 2 && steps {
+	if len(units) < 2 && steps == 1 { // more of them are the details of something else
 		units = lines
 	}
 	if len(units) < 2 {
@@ -248,8 +272,8 @@ func (b *builder) boldUnits() {
 }
 
 // listAsTasks turns the items of a numbered list directly below a heading such as "Implementation Steps" into
-// tasks, and those of any list below "Remaining tasks". It applies only to plans without boxes and units. If each chapter
-// has such a heading, the chapters are the batches.
+// tasks, and those of any list below "Remaining tasks". It applies only to plans without boxes and units. If each
+// chapter has such a heading, the chapters are the batches.
 func (b *builder) listAsTasks() bool {
 	type item struct {
 		*mark
@@ -332,7 +356,7 @@ type tableRow struct {
 // cell is the title and which one is the state. If all is true, they must also say that the rows are units.
 func (b *builder) taskRows(in func(m *mark) bool, all bool) (rows []tableRow) {
 	var header []string
-	last := 0 // line of the row before
+	last, first := 0, 0 // line of the row before; cells that the header has before the id
 	for _, m := range b.marks {
 		if m.kind != markText || len(m.text) == 0 || m.text[0] != '|' || !in(m) {
 			continue
@@ -347,7 +371,15 @@ func (b *builder) taskRows(in func(m *mark) bool, all bool) (rows []tableRow) {
 			continue
 		}
 		if header == nil || m.line != last+1 {
-			header = cells
+			header, first = cells, 0
+			if column(cells[0]) == "" && column(cells[1]) == "id" { // "| Priority | ID | Task |"
+				first = 1
+			}
+			header = header[first:]
+		}
+		cells = cells[min(first, len(cells)-2):]
+		if len(header) < 2 {
+			continue
 		}
 		last = m.line
 		counts := namesUnits(header[0]) || namesUnits(header[1]) || column(header[0]) == "id" && atoi(cells[0]) < 0
@@ -421,10 +453,15 @@ func (b *builder) rowsAsTasks() bool {
 	return true
 }
 
-// rowsAsBoxes makes tasks of the rows of the tables in the phases of a plan without boxes.
+// rowsAsBoxes makes tasks of the rows of the tables in the phases of a plan without boxes, and of "| T001 | Title |".
 func (b *builder) rowsAsBoxes() bool {
 	phase := func(h *mark) bool { return h.unit.ok && (h.unit.kind == unitGroup || h.unit.kind == unitSpan) }
-	rows := b.taskRows(func(m *mark) bool { return m.below(phase) != nil }, true)
+	above := map[*mark]bool{} // headings with a row that has such an id
+	for _, m := range b.marks {
+		above[m.head] = above[m.head] || m.kind == markText && m.head != nil && bytes.HasPrefix(m.text, []byte("| T")) &&
+			scanTNumber(m.text[2:]) > 0
+	}
+	rows := b.taskRows(func(m *mark) bool { return above[m.head] || m.below(phase) != nil }, true)
 	for _, r := range rows {
 		r.asBox(r.unit.id, r.unit.title, r.finished)
 	}

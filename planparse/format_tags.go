@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/yamldoc"
 )
 
@@ -42,12 +43,13 @@ func (b *builder) buildGSD() bool {
 			title = strings.TrimSpace(cmp.Or(b.firstWords(t, "action"), b.firstWords(t, "what-built"),
 				b.firstWords(t, "decision")))
 		}
-		batch := b.startBatch(Batch{Number: number, Title: title, Group: wave, StartLine: t.first})
+		batch := b.startBatch(Batch{Number: number, Title: title, Group: wave, StartLine: t.first, DependsOn: lists.Filter(
+			strings.FieldsFunc(t.attr("depends_on"), listMark), func(id string) bool { return taken[id] })})
 		b.startTask(batch, Task{Number: number, Title: title, Line: t.first})
 		b.endBatch(t.last)
 		files := filer{builder: b, batch: &b.plan.Batches[batch], line: t.first}
-		for _, f := range strings.Split(b.element(t, "files"), ",") {
-			files.entry("modify", f)
+		for _, f := range strings.FieldsFunc(b.element(t, "files"), listMark) {
+			files.entry("modify", strings.TrimLeft(f, " -"))
 		}
 		b.gsdCommands(t, &b.plan.Batches[batch])
 		if kind, ok := strings.CutPrefix(t.attr("type"), "checkpoint"); ok {
@@ -58,6 +60,9 @@ func (b *builder) buildGSD() bool {
 	b.ownByLines()
 	return true
 }
+
+// listMark reports whether a character separates the items of an element or attribute.
+func listMark(r rune) bool { return r == ',' || r == '\n' }
 
 // nameOf returns the number and the title of an element; each is "" if missing.
 func (b *builder) nameOf(t tag) (number, title string) {
@@ -218,8 +223,9 @@ func bareCommand(line string) string {
 	switch firstWord(line) {
 	case "npm", "npx", "pnpm", "yarn", "bun", "node", "deno", "go", "cargo", "pytest", "python", "python3", "uv", "make",
 		"dotnet", "mix", "bundle", "swift", "xcodebuild", "flutter", "gradle", "mvn", "./gradlew", "terraform", "grep":
-		if (!strings.HasSuffix(line, ".") || strings.HasSuffix(line, "/...")) && !containsAny(line+" ", "`", "; ", " and ", " or ", " with ", " passes ",
-			" succeeds ", " shows ", " returns ", " works ", " — ", " - ", " → ") {
+		if (!strings.HasSuffix(line, ".") || strings.HasSuffix(line, "/...")) &&
+			!containsAny(line+" ", "`", "; ", " and ", " or ", " with ", " passes ",
+				" succeeds ", " shows ", " returns ", " works ", " — ", " - ", " → ") {
 			return line
 		}
 	}

@@ -58,6 +58,7 @@ func parseUnit(text []byte) unit {
 	u := unit{}
 	var joined bool
 	rest, _ = cutFold(rest, "implementation ")
+	rest, _ = cutFold(rest, "sub-")
 	if u.kind, u.word, text, joined = cutKeyword(rest); u.kind == unitNone {
 		if last, found := cutFold(rest, "final "); found {
 			return finalUnit(last)
@@ -82,6 +83,9 @@ func parseUnit(text []byte) unit {
 		u.id, text = moreIDs(string(text[:id]), text[id:])
 	} else if u.id, text = cutNumeral(text); u.id == "" {
 		return unit{}
+	}
+	if part, found := bytes.CutPrefix(text, []byte(", ")); found && parseUnit(part).kind == unitStep {
+		return unit{} // "Task 1, Step 2: Title" is about another plan
 	}
 	u.title, u.ok = unitTitle(text)
 	return u

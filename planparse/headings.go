@@ -59,12 +59,37 @@ func (b *builder) prepare() {
 			m.unit = &b.noUnit
 		}
 	}
+	b.dropMentioned()
 	b.boldUnits()
-	for _, kind := range []unitKind{unitBatch, unitTask, unitGroup} {
+	for _, kind := range []unitKind{unitBatch, unitTask, unitGroup, unitPiece} {
 		b.settle(kind)
 	}
 	b.reportGaps()
 	b.reportNearUnits()
+}
+
+// dropMentioned keeps headings from being units: the epic of a story, and the phases of a design, which are deeper than
+// those of the plan and have the same numbers.
+func (b *builder) dropMentioned() {
+	level, numbers := deepest, map[string]bool{}
+	isPhase := func(m *mark) bool { return m != b.title && m.unit.ok && m.unit.kind == unitGroup }
+	for _, m := range b.heads {
+		switch {
+		case m.unit.word == "epic" && b.titleUnit.word == "story":
+			m.unit = &b.noUnit
+		case isPhase(m) && m.level < level:
+			level, numbers = m.level, map[string]bool{m.unit.id: true}
+		case isPhase(m) && m.level == level:
+			numbers[m.unit.id] = true
+		}
+	}
+	for _, m := range b.heads {
+		boxed := func(o *mark) bool { return o.kind == markBox && o.head == m }
+		if isPhase(m) && m.level > level && numbers[m.unit.id] && m.below(isPhase) == nil &&
+			!slices.ContainsFunc(b.marks, boxed) {
+			m.unit = &b.noUnit
+		}
+	}
 }
 
 // taskMaster reads the text export of Task Master, which writes each field as a heading: "# Task ID: 7", "# Title: …",
@@ -208,6 +233,7 @@ func (b *builder) settle(kind unitKind) {
 		case u.kind != kind:
 		case u.ok:
 			good = append(good, m)
+		case kind == unitPiece && u.word != "story": // "Change 2 names" is an order
 		case !aboutUnit(u.title):
 			bare = append(bare, m)
 		case kind == unitTask:
@@ -235,9 +261,8 @@ func (b *builder) settle(kind unitKind) {
 // aboutUnit reports whether the text after an id shows that the heading is about the unit and does not open it.
 func aboutUnit(title string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(title), " ")
-	return slices.Contains([]string{"gate", "quality", "summary", "progress", "dependencies", "notes", "note", "complete",
-		"completion",
-		"results", "checklist", "review", "status", "details", "overview", "order", "done", "scope"},
+	return isChecklist(title) || slices.Contains([]string{"gate", "quality", "summary", "progress", "notes", "note", "complete", "completion",
+		"results", "review", "status", "details", "overview", "order", "done", "scope"},
 		strings.Trim(word, ":.,"))
 }
 

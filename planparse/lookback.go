@@ -72,7 +72,14 @@ func isCheck(title string) bool {
 // namesCriteria reports whether a heading or label names criteria for finished work. In OpenSpec plans, a "Completion
 // checklist" is work, and the acceptance criteria are not.
 func namesCriteria(title string) bool {
-	return containsAny(strings.ToLower(title), "criteria", "definition of done", "acceptance gate", "success metrics",
+	title = strings.ToLower(title)
+	for _, first := range [...]string{"prerequisite", "appendix", "anhang", "annexe", "apéndice", "apêndice", "附录", "付録", "부록"} {
+		if strings.HasPrefix(title, first) {
+			return true // a numbered section may install the prerequisites
+		}
+	}
+	return containsAny(title, "criteria", "definition of done", "acceptance gate", "success metrics",
+		"qa results",
 		"验收标准", "驗收標準", "验收条件", "成功标准", "成功標準", "完成标准", "完成標準", "受け入れ基準", "受入基準", "完了条件", "成功基準", "인수 조건", "완료 조건",
 		"완료 기준", "성공 기준", "kriterien", "criterios", "critérios", "critères", "criteri di", "критерии")
 }

@@ -52,6 +52,7 @@ type repeatFinder struct {
 	titles map[string]*mark // headings by the names that a box may use; nil if ambiguous
 	holds  map[*mark]bool   // headings with boxes below them, at any depth
 	ids    map[string]bool  // T-items
+	words  map[string]bool  // keywords of the headings
 }
 
 // section decides about the boxes of a heading. Below "Progress", it decides about each box separately. Below
@@ -110,7 +111,8 @@ func (r *repeatFinder) described() *mark {
 	u := r.head.unit
 	listed := r.head.below(func(h *mark) bool { return isChecklist(plain(h.text)) || saysProgress(plain(h.text)) }) != nil
 	for i, m := range r.marks[:slices.Index(r.marks, r.head)] {
-		if o := m.unit; o.ok && o.word == u.word && o.id == u.id && m != r.title && !r.holds[m] && sameTitle(o.title, u.title) &&
+		if o := m.unit; o.ok && o.word == u.word && o.id == u.id && m != r.title && !r.holds[m] &&
+			sameTitle(o.title, u.title) &&
 			(listed || o.title != "" && fold(o.title) == fold(u.title)) &&
 			(r.marks[i+1].kind != markHeading || r.marks[i+1].level > m.level) {
 			return m
@@ -138,9 +140,14 @@ func (r *repeatFinder) named(m *mark, progress bool) (of *mark, ok bool) {
 	}
 	text := cutTime(plain(m.text))
 	if u := parseUnit([]byte(text)); u.ok && u.id != "" && u.word != "" && u.kind != unitNumbered {
-		if at, found := r.titles[u.word+" "+u.id]; found && r.separate(at, progress) &&
-			sameTitle(u.title, at.unit.title) {
+		at, found := r.titles[u.word+" "+u.id]
+		same := func(o *mark) bool { return parseUnit([]byte(cutTime(plain(o.text)))).id == u.id }
+		if found && r.separate(at, progress) &&
+			(sameTitle(u.title, at.unit.title) || progress && lists.Count(r.list, same) == 1) {
 			return at, true
+		}
+		if !found && progress && done(m.state) { // "Phase 1", before a plan that begins with phase 4
+			return nil, r.words[u.word]
 		}
 	}
 	for _, name := range [...]string{text, m.label.title, cutRemark(text), cutRemark(m.label.title)} {
@@ -162,7 +169,7 @@ func (r *repeatFinder) prepare() {
 	if r.titles != nil {
 		return
 	}
-	r.titles, r.holds, r.ids = map[string]*mark{}, map[*mark]bool{}, map[string]bool{}
+	r.titles, r.holds, r.ids, r.words = map[string]*mark{}, map[*mark]bool{}, map[string]bool{}, map[string]bool{}
 	add := func(name string, m *mark) {
 		if _, twice := r.titles[name]; twice {
 			m = nil
@@ -176,11 +183,12 @@ func (r *repeatFinder) prepare() {
 		switch m.kind {
 		case markHeading:
 			whole := plain(m.text)
-			if tracked = saysProgress(whole); tracked || m == r.title {
+			if tracked = saysProgress(whole) && !m.isUnit(); tracked || m == r.title { // "Phase 2 (in progress)" is one
 				continue
 			}
 			whole = fold(whole)
 			add(whole, m)
+			r.words[m.unit.word] = r.words[m.unit.word] || m.unit.ok
 			if u := m.unit; u.ok && u.kind != unitNone {
 				if title := fold(u.title); title != whole {
 					add(title, m)

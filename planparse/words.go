@@ -8,6 +8,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // This file is the vocabulary of plans: the keywords and labels, in several languages. The words in other languages
@@ -24,9 +26,9 @@ var keywords = sync.OnceValue(func() map[string]keyword {
 	out := map[string]keyword{}
 	for kind, rows := range map[unitKind][]string{ // the English word first
 		unitBatch: {"batch 批次"},
-		unitGroup: {"phase fase фаза 阶段 階段 段階 フェーズ フェイズ 단계 期", "chunk", "wave", "track", "checkpoint"},
+		unitGroup: {"phase fase фаза 阶段 階段 段階 フェーズ フェイズ 단계 期", "chunk", "wave", "track", "tranche", "checkpoint"},
 		unitSpan: {"day tag día jour день", "week woche semana semaine неделя 周 週", "sprint спринт",
-			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa этап", "part",
+			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa этап", "part parte partie teil часть",
 			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream"},
 		unitTask: {"task ticket aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크",
 			"iteration iteração iteración itération итерация 迭代 イテレーション"},
@@ -215,16 +217,23 @@ func bareTitle(title string) string {
 // stepsTitle reports whether a heading says that the numbered list below it is the plan.
 func stepsTitle(title string) bool {
 	title = bareTitle(title)
-	if strings.HasSuffix(title, " work plan") || strings.HasSuffix(title, " steps") &&
-		containsAny(title, "ordered", "implementation", "refactor", "migration", "execution") {
+	words := strings.Fields(title)
+	known := lists.Count(words, func(word string) bool {
+		return slices.Contains([]string{"implementation", "refactor", "refactoring", "migration", "execution", "cleanup",
+			"recommended", "ordered", "task", "work", "action", "commit"}, word)
+	})
+	if last := len(words) - 1; known > 0 && (words[last] == "steps" && words[last-1] != "next" ||
+		strings.HasSuffix(title, " work plan") ||
+		known == last && slices.Contains([]string{"plan", "order", "phases"}, words[last])) {
 		return true
 	}
-	return slices.Contains([]string{"implementation units", "implementation order", "task implementation order",
-		"execution order", "commit plan", "order of implementation", "build order", "sequence", "实施顺序", "执行单元",
-		"实施单元", "steps", "implementation steps", "implementation plan", "implementation", "plan", "the plan",
-		"plan of work", "work plan", "action plan", "tasks", "implementation tasks", "task list", "step by step",
-		"step-by-step", "step-by-step plan", "concrete steps", "migration steps", "todo", "to do", "phases",
-		"implementation phases", "milestones", "phasen", "meilensteine", "fases", "fases de implementação", "etapas",
+	return slices.Contains([]string{"implementation units", "order of implementation", "build order", "sequence",
+		"recommended sequence",
+		"实施顺序", "执行单元", "実装順序", "구현 순서", "umsetzungsreihenfolge", "orden de implementación",
+		"ordem de implementação", "ordre d'implémentation", "порядок реализации",
+		"实施单元", "steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks",
+		"task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps", "todo", "to do", "phases",
+		"milestones", "phasen", "meilensteine", "fases", "fases de implementação", "etapas",
 		"этапы", "フェーズ", "implementation strategy", "estratégia de implementação", "estrategia de implementación",
 		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung",
 		"umsetzungsschritte", "pasos", "pasos de implementación", "étapes", "passos", "шаги", "план"}, title)
@@ -264,7 +273,7 @@ func column(header string) string {
 	kind, _, _, _ := cutKeyword([]byte(strings.TrimSuffix(name, "s")))
 	switch {
 	case kind == unitTask, slices.Contains([]string{"description", "title", "what", "beschreibung", "titel", "was",
-		"descripción", "título", "descrição", "titre", "описание", "内容", "描述", "说明", "내용"}, name):
+		"descripción", "título", "descrição", "titre", "описание", "作業", "内容", "描述", "说明", "내용"}, name):
 		return "title"
 	case slices.Contains([]string{"id", "#", "nr", "nr.", "no", "no.", "编号", "番号", "번호"}, name):
 		return "id"
@@ -284,13 +293,14 @@ func planTitle(title string) bool {
 		containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone",
 			"meilenstein", "schedule", "timeline", "backlog", "sprint", "aufgaben", "план", "задач", "этап",
 			"дорожная карта", "tarefas", "tareas", "cronograma", "etapas", "étapes", "tâches", "计划", "任务", "阶段",
-			"里程碑", "計画", "タスク", "フェーズ", "ロードマップ", "작업", "계획", "단계", "로드맵")
+			"里程碑", "計画", "タスク", "フェーズ", "バックログ", "ロードマップ", "작업", "계획", "단계", "로드맵")
 }
 
 // saysProgress reports whether a heading is above a list of progress, and not of work.
 func saysProgress(title string) bool {
 	return containsAny(strings.ToLower(title), "progress", "execution record", "execution log", "work log", "status",
-		"tracker", "tracking", "overview", "at a glance", "summary", "进度", "進捗", "진행", "fortschritt", "progreso",
+		"tracker", "tracking", "overview", "at a glance", "summary", "当前状态", "现状", "現状", "현재 상태", "进度", "進捗", "진행",
+		"fortschritt", "progreso",
 		"progresso", "avancement", "прогресс")
 }
 
