@@ -181,6 +181,7 @@ func TestShowsFault(t *testing.T) {
 		"`total` is wrong today: it is 5. Add a test.":                       true,
 		"- [ ] Fix `parse` so that \"1.5\" is read.\n- [ ] Add tests of it.": true,
 		"`parse` panics if its input is empty. Cover the case with a test.":  true,
+		"### Task 1: Fix `total`\n\n- [ ] Add tests of it.":                  true,
 		"Add `total` and tests of it.":                                       false,
 		"`total` is wrong today. Correct it.":                                false,
 		"Fix the data race of `total`. Add a test.":                          false,
