@@ -503,8 +503,9 @@ func TestBoxTitles(t *testing.T) {
 func TestFilesListEndsAtFirstStep(t *testing.T) {
 	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "- Modify: `a.go`,", "  `b/c.go`;",
 		"  `d.go` (its tests)", "- Create: `e.go`", "  and no `f.go`", "",
+		"- [ ] `i.go`: its callers", "- [ ] `Parse(\"1\")` is wrong, and `.851` or `1.9.3-p13` follow", "- [ ] `j.go`",
 		"- [ ] Add `g` in `h.toml`", "- [ ] Remove/rewrite the tests"))
-	want := Files{Modify: []string{"a.go", "b/c.go", "d.go"}, Create: []string{"e.go"}, Test: []string{},
+	want := Files{Modify: []string{"a.go", "b/c.go", "d.go", "i.go"}, Create: []string{"e.go"}, Test: []string{},
 		Delete: []string{}}
 	if diff := cmp.Diff(want, p.Batches[0].Files); diff != "" {
 		t.Error("-want +got:\n", diff)

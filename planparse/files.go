@@ -71,7 +71,7 @@ func (r *filesReader) entries(m *mark) (create string) {
 		if r.open || bytes.IndexByte(rest, '`') >= 0 || soleWord(rest) {
 			return r.read(m, label, rest)
 		}
-	case r.open && m.kind == markBox && !bytes.HasPrefix(m.text, []byte("`")): // the steps are directly below the list
+	case r.open && m.kind == markBox && !startsWithPath(m.text): // the steps are directly below the list
 		r.open = false
 	case ok && r.open && m.kind != markText: // another label (Read, Reference, Verify): no change
 	case r.open && (m.kind == markItem || m.kind == markBox):
@@ -219,6 +219,12 @@ func cutLabel(text []byte) (label string, rest []byte, ok bool) {
 		rest = bytes.TrimSuffix(bytes.TrimRight(rest, " "), []byte("_")) // Kiro: "_Files: src/a.ts_"
 	}
 	return strings.ToLower(string(bytes.TrimSpace(m[1]))), rest, true
+}
+
+// startsWithPath reports whether the text starts with code that is a path: "`a.go`: why", but not "`Parse("")` fails".
+func startsWithPath(text []byte) bool {
+	before, span, _, ok := cutSpan(string(text))
+	return ok && before == "" && looksLikePath(stripRange(span))
 }
 
 // soleWord reports whether the text is a single path-like word, as in "Create: src/a.go".

@@ -1,6 +1,7 @@
 package promise
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path"
@@ -13,24 +14,26 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// RuleNotices marks a new test file whose tests pass although the lines that they run are wrong.
+// RuleNotices marks a test file whose tests pass although the lines that they run are wrong, or are as they were.
 const RuleNotices = "tests-notice-nothing"
 
-// notices runs a new test file on a wrong version of the batch's new functions: their operators and results are wrong.
-// Tests that run such a line and still pass check nothing, and so do tests that name a new function and run no such
-// line. Changed functions stay as they are: a test cannot notice a wrong cache or shortcut. It returns what is wrong with
-// the tests, or "" if they notice, or if nothing is known: the wrong version may not build.
+// notices runs a test file of the batch on a wrong version of the batch's new functions: their operators and results are
+// wrong. New tests that run such a line and still pass check nothing, and so do tests that name a new function and run no
+// such line. Changed functions stay as they are: a test cannot notice a wrong cache or shortcut. If the batch corrects
+// something, the tests also run on the code before the change. It returns what is wrong with the tests, or "" if they
+// notice, or if nothing is known: the wrong version may not build.
 func notices(ctx context.Context, l *gates.Look, file string, took time.Duration) (blind string, err error) {
 	s := l.Subject()
 	if s.Diff == nil {
 		return "", nil
 	}
 	files, _, err := gates.Files(ctx, s.Diff, nil)
-	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file && newTests(f) })
+	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file })
 	if err != nil || at < 0 {
 		return "", err
 	}
@@ -59,7 +62,7 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 			if root.MatchString(module) || names(strings.ToLower(files[at].After), strings.ToLower(module)) ||
 				path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
 				for _, a := range f.AddedLines() {
-					if name := declared(a.Text); len(name) > 2 && !names(f.Before, name) && names(files[at].After, name) &&
+					if name := declared(a.Text); len(name) > 2 && !declaredIn(f.Before, a.Text) && names(files[at].After, name) &&
 						!built.MatchString(files[at].After) {
 						unused = name
 					}
@@ -67,11 +70,58 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 			}
 		}
 	}
-	if len(wrong) == 0 {
+	limit := 3*took + 10*time.Second // wrong code may not end
+	if len(wrong) > 0 && newTests(files[at]) {
+		pass, err := passes(ctx, l, file, wrong, limit)
+		_, missing := os.Stat(mark)
+		switch {
+		case err != nil:
+			return "", err
+		case !pass: // the tests noticed, or nothing is known
+		case missing == nil:
+			return "the new tests run new lines, and pass although these lines are wrong: " + shown, nil
+		case unused != "":
+			return "the new tests name " + unused + ", and run none of the lines that the batch adds", nil
+		}
+	}
+	return before(ctx, l, files, file, limit)
+}
+
+// unrun finds a file whose runner names its tests, and none of the new ones.
+func unrun(ctx context.Context, l *gates.Look, file string, one gates.SingleRun) (blind string, err error) {
+	s := l.Subject()
+	if s.Diff == nil || one.Passed == 0 || len(one.Cases) < one.Passed {
 		return "", nil
 	}
-	for p, text := range wrong {
-		name := filepath.Join(s.Dir, filepath.FromSlash(p))
+	files, _, err := gates.Files(ctx, s.Diff, nil)
+	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file })
+	if err != nil || at < 0 {
+		return "", err
+	}
+	old := testcode.Read(file, files[at].Before)
+	for _, u := range testcode.Read(file, files[at].After).Units {
+		if _, was := old.Find(u.Name); was {
+			continue
+		}
+		parts := strings.Split(u.Name, " › ")
+		name := parts[len(parts)-1]
+		if gates.LanguageOf(file) == gates.LangPython {
+			name = name[strings.LastIndex(name, ".")+1:]
+		}
+		name = strings.TrimSpace(name)
+		if u.Skips > 0 || strings.ContainsAny(name, "$%#\\`\"'") || strings.Contains(name, "  ") || // the runner may print it otherwise
+			slices.ContainsFunc(one.Cases, func(c testout.Case) bool { return strings.Contains(c.Name, name) }) {
+			return "", nil
+		}
+		blind = cmp.Or(blind, "none of the new tests ran, such as "+u.Name)
+	}
+	return blind, nil
+}
+
+// passes reports whether the tests of a file pass while other files have other texts.
+func passes(ctx context.Context, l *gates.Look, file string, texts map[string]string, limit time.Duration) (bool, error) {
+	for p, text := range texts {
+		name := filepath.Join(l.Subject().Dir, filepath.FromSlash(p))
 		was, missing := os.ReadFile(name)
 		defer func() {
 			if missing != nil {
@@ -81,25 +131,64 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 			_ = os.WriteFile(name, was, 0o644)
 		}()
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			return "", err
+			return false, err
 		}
+		later := time.Now().Add(time.Minute) // Python compiles a file again only if its time or its size differs
+		_ = os.Chtimes(name, later, later)
 	}
-	limited, cancel := context.WithTimeout(ctx, 3*took+10*time.Second) // wrong code may not end
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var one gates.SingleRun
-	err = l.Single(limited, gates.Single{Path: file}, 1, func(r gates.SingleRun) bool { one = r; return false })
-	_, missing := os.Stat(mark)
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case err != nil || !one.OK || one.Outcome != gates.RunPassed && one.Outcome != gates.RunSkipped:
-		return "", nil // the tests noticed, or nothing is known
-	case missing == nil:
-		return "the new tests run new lines, and pass although these lines are wrong: " + shown, nil
-	case unused != "":
-		return "the new tests name " + unused + ", and run none of the lines that the batch adds", nil
+	err := l.Single(limited, gates.Single{Path: file}, 1, func(r gates.SingleRun) bool { one = r; return false })
+	if ctx.Err() != nil {
+		return false, ctx.Err()
 	}
-	return "", nil
+	return err == nil && one.OK && (one.Outcome == gates.RunPassed || one.Outcome == gates.RunSkipped), nil
+}
+
+var (
+	// wrongNow matches a text about a fault of the code as it is, asksTests one that wants tests of it, and unseenFault
+	// a fault that a test often cannot show.
+	wrongNow = lazyre.New(`(?i)\b(?:today|currently|at present|so far|wrong(?:ly)?|bugs?|incorrect\w*|crash\w*|panics?|ignores?|broken)\b|` +
+		`(?m)^[^\w\n]*(?:(?:Task|Step) [\w.]+\W+)?(?:Fix|Correct|Repair)\b`)
+	asksTests   = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b`)
+	unseenFault = lazyre.New(`(?i)\b(?:races?|racy|flak\w*|leak\w*|deadlock\w*|perform\w*|slow\w*|speed\w*|efficien\w*|optimi[sz]\w*|memory|` +
+		`alloc\w*|threads?|concurren\w*|refactor\w*|typing|types?|annotat\w*|lint\w*|compil\w*|platforms?|systems?|characteri[sz]\w*)\b|\b[Oo]n (?:Windows|macOS|Linux)\b`)
+)
+
+// showsFault reports whether a batch corrects a fault and asks for tests that can show it.
+func showsFault(text string) bool {
+	text = fenced.ReplaceAllString(text, "")
+	return wrongNow.MatchString(text) && asksTests.MatchString(text) && !unseenFault.MatchString(text)
+}
+
+// before finds tests of a fault that pass on the code that has the fault. The tests must load this code: they have to
+// fail if it cannot be read. Nothing is known if the batch has new tests that its plan does not name.
+func before(ctx context.Context, l *gates.Look, files []gates.File, file string, limit time.Duration) (string, error) {
+	if !showsFault(l.Subject().Batch.Text) {
+		return "", nil
+	}
+	old, unreadable, named := map[string]string{}, map[string]string{}, l.Subject().Batch.Files.Test
+	for _, f := range files {
+		switch {
+		case prose.MatchString(f.Path):
+		case language.IsTest(f.Path) && f.Path != file && newTests(f) && !slices.Contains(named, f.Path),
+			!language.IsTest(f.Path) && (f.Status != gates.Modified || f.Link || strings.Contains(f.After, "#[test]")):
+			return "", nil
+		case !language.IsTest(f.Path):
+			old[f.Path], unreadable[f.Path] = f.Before, "((\n"
+		}
+	}
+	if len(old) == 0 {
+		return "", nil
+	}
+	if pass, err := passes(ctx, l, file, old, limit); err != nil || !pass {
+		return "", err
+	}
+	if pass, err := passes(ctx, l, file, unreadable, limit); err != nil || pass {
+		return "", err
+	}
+	return "the tests pass on the code before the change as well, so they do not check what the batch corrects", nil
 }
 
 // declared returns the name of the function that a line declares, or "".
@@ -112,6 +201,24 @@ func declared(line string) string {
 		return name
 	}
 	return ""
+}
+
+// receiver matches the type that a method of Go belongs to.
+var receiver = lazyre.New(`^func \((?:\w+ )?\*?(\w+)`)
+
+// declaredIn reports whether a text has a function of the name that a line declares. In Go a method of another type is
+// another function.
+func declaredIn(text, line string) bool {
+	name, of := declared(line), receiver.FindStringSubmatch(line)
+	if !names(text, name) {
+		return false
+	}
+	for l := range strings.Lines(text) {
+		if m := receiver.FindStringSubmatch(l); declared(strings.TrimRight(l, "\n")) == name && slices.Equal(m[min(len(m), 1):], of[min(len(of), 1):]) {
+			return true
+		}
+	}
+	return false
 }
 
 func names(text, name string) bool {
@@ -188,8 +295,7 @@ func worse(f gates.File, mark string) (text, first string) {
 		}
 		above = append(above, i)
 		if f.Status != gates.Added && !slices.ContainsFunc(above, func(at int) bool {
-			name := declared(lines[at])
-			return name != "" && added[at] && !names(f.Before, name)
+			return declared(lines[at]) != "" && added[at] && !declaredIn(f.Before, lines[at])
 		}) {
 			continue
 		}

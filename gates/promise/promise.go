@@ -601,7 +601,10 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 						_ = os.Remove(p) // a file that stays makes the test pass, as before
 					}
 				}
-				what, err := notices(ctx, l, f, took)
+				what, err := unrun(ctx, l, f, one)
+				if err == nil && what == "" {
+					what, err = notices(ctx, l, f, took)
+				}
 				*blind = append(*blind, unseen{f, n.Line, what})
 				return true, err
 			}

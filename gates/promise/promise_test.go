@@ -188,6 +188,9 @@ func TestWrongLines(t *testing.T) {
 			"def f(a):\n    return a - 1\n\n\ndef g(a):\n    open(\"M\", \"a\").close()\n    return a + 1\n"},
 		{"a.go", "package a\n", "package a\n\nfunc f(a int) (int, error) {\n\treturn double(a), nil\n}\n",
 			"package a\n\nfunc f(a int) (int, error) {\n\trunplanRan()\n\treturn runplanZero(double(a)), nil\n}\n"},
+		{"a.go", "package a\n\nfunc (a *A) N() int { return a.n }\n",
+			"package a\n\nfunc (a *A) N() int { return a.n }\n\nfunc (b *B) N() int {\n\treturn b.n + 1\n}\n",
+			"package a\n\nfunc (a *A) N() int { return a.n }\n\nfunc (b *B) N() int {\n\trunplanRan()\n\treturn b.n - 1\n}\n"},
 		{"a.rs", "", "fn f(a: i64) -> i64 {\n    a - 1\n}\n",
 			"fn f(a: i64) -> i64 {\n    std::fs::write(\"M\", \"\").ok();\n    a + 1\n}\n"},
 		{"a.sh", "", "case $1 in\nsub) echo $(($2 - $3)) ;;\nesac\n", "case $1 in\nsub) : >\"M\"; echo $(($2 + $3)) ;;\nesac\n"},
@@ -206,6 +209,25 @@ func TestWrongLines(t *testing.T) {
 		got, _ := worse(f, "M")
 		if got != c.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", c.file, got, c.want)
+		}
+	}
+}
+
+// Tests must fail on the code before the change if the batch says what is wrong, and a test can show it.
+func TestShowsFault(t *testing.T) {
+	for text, want := range map[string]bool{
+		"`total` is wrong today: it is 5. Add a test.":                       true,
+		"- [ ] Fix `parse` so that \"1.5\" is read.\n- [ ] Add tests of it.": true,
+		"`parse` panics if its input is empty. Cover the case with a test.":  true,
+		"### Task 1: Fix `total`\n\n- [ ] Add tests of it.":                  true,
+		"Add `total` and tests of it.":                                       false,
+		"`total` is wrong today. Correct it.":                                false,
+		"Fix the data race of `total`. Add a test.":                          false,
+		"`total` is slow today. Extend the tests.":                           false,
+		"Add tests.\n\nRun: `grep -c wrong a.txt`":                           false,
+	} {
+		if got := showsFault(text); got != want {
+			t.Errorf("%q: got %v", text, got)
 		}
 	}
 }

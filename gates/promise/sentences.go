@@ -61,7 +61,8 @@ var (
 // promisesInText reports whether the rules about sentences may find something.
 func promisesInText(text string) bool {
 	text = fenced.ReplaceAllString(text, "")
-	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking, oldFlag} {
+	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking, oldFlag,
+		spelled} {
 		if re.MatchString(text) {
 			return true
 		}
@@ -69,7 +70,7 @@ func promisesInText(text string) bool {
 	return slices.ContainsFunc(sentence.Split(text, -1),
 		func(s string) bool {
 			plain := strings.Join(strings.Fields(s), " ")
-			return corrects.MatchString(s) ||
+			return corrects.MatchString(s) || faulty.MatchString(s) && wrongCall.MatchString(s) ||
 				slices.ContainsFunc(demands, func(d demand) bool { return d.asks.MatchString(plain) })
 		})
 }
@@ -286,6 +287,7 @@ var (
 func (w wording) options() {
 	done := map[string]bool{}
 	w.parameters()
+	w.gone()
 	for _, text := range w.sentences {
 		if m := variable.FindStringSubmatchIndex(text); m != nil && !unmeant(text, m[0]) {
 			name := text[m[2]:m[3]]
@@ -340,6 +342,40 @@ func (w wording) parameters() {
 			}
 		}
 	}
+}
+
+// gone finds parameters that the batch spells out in a call in code, and that the change removes from the function.
+func (w wording) gone() {
+	if goesAway.MatchString(w.text) || strings.Contains(strings.ToLower(w.text), "renam") {
+		return
+	}
+	for _, m := range spelled.FindAllStringSubmatch(w.text, -1) {
+		head := regexp.MustCompile(`\b` + m[1] + `\(([^()]*)\)`)
+		for _, f := range w.files {
+			was := head.FindStringSubmatch(declarations(f.Before, m[1]))
+			now := head.FindStringSubmatch(declarations(f.After, m[1]))
+			for _, p := range strings.Split(m[2], ", ") {
+				if was != nil && now != nil && !language.IsTest(f.Path) && names(was[1], p) && !names(now[1], p) &&
+					!allArguments.MatchString(now[1]) {
+					w.broken(RuleOptionUnused, f.Path, "the batch names the parameter "+p+" of "+m[1]+", but the change removes it",
+						"restore it")
+				}
+			}
+		}
+	}
+}
+
+// spelled matches a function with the names of its parameters.
+var spelled = lazyre.New("`(?:\\w+[.:]+)*(\\w+)\\((\\w+(?:, \\w+)*)\\)`")
+
+// declarations returns the lines of a text that declare a function.
+func declarations(text, name string) (out string) {
+	for line := range strings.Lines(text) {
+		if declared(strings.TrimRight(line, "\n")) == name {
+			out += line
+		}
+	}
+	return out
 }
 
 // option finds out whether an option of a plan is read.

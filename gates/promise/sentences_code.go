@@ -17,47 +17,63 @@ var corrects = lazyre.New(
 	"^\\W*(?:Correct|Fix|Repair)\\s+(?:the (?:function|method) )?`?((?:\\w+[.:]+)*\\w+)`?(?:\\([^)]*\\))?(?: " +
 		"(?:in|so|for|when|to)\\b|,|\\.?$)")
 
-// corrected finds a function that the batch wants to be corrected, and that is as before with all that it calls.
+// wrongCall matches a call in code, and faulty a sentence about what such calls do wrong or have to do.
+var (
+	wrongCall = lazyre.New("`(?:\\w+[.:]+)*(\\w{3,})\\([^`]*\\)`")
+	faulty    = lazyre.New(`(?i)\b(?:today|currently|at present|wrongly|ignores?|panics?|must return|has to return|should return)\b`)
+	unchanged = lazyre.New(`(?i)\b(?:still|already|remains?|stays?|as before|like|such as|instead|example|either|or)\b`)
+)
+
+// corrected finds a function that the batch wants to be corrected, and that is as before with all that it calls. A
+// sentence about several functions counts if one of them has changed.
 func (w wording) corrected() {
+	changed, loose, all := map[string]bool{}, false, map[string]string{}
+	for _, f := range w.files {
+		switch {
+		case language.IsTest(f.Path) || prose.MatchString(f.Path) && !settings.MatchString(f.Path):
+			continue
+		case marks[codeExt(f.Path)] == "" || f.Link:
+			return // it is not known what such a file does
+		}
+		old, now := functionsOf(f.Before), functionsOf(f.After)
+		for n, body := range now {
+			changed[n] = changed[n] || old[n] != body
+		}
+		for n := range old {
+			changed[n] = changed[n] || now[n] == ""
+		}
+		loose = loose || old[""] != now[""]
+	}
+	if loose || len(changed) == 0 {
+		return
+	}
+	for _, code := range w.code {
+		for n, body := range functionsOf(code) {
+			all[n] += body
+		}
+	}
+	asBefore := func(name string) bool {
+		return len(name) > 2 && !changed[name] && all[name] != "" && !reaches(all, name, changed)
+	}
 	for _, text := range w.sentences {
-		m := corrects.FindStringSubmatch(text)
-		if m == nil {
-			continue
-		}
-		name := m[1][strings.LastIndexAny(m[1], ".:")+1:]
-		if len(name) < 3 {
-			continue
-		}
-		changed, loose, all := map[string]bool{}, false, map[string]string{}
-		for _, f := range w.files {
-			switch {
-			case language.IsTest(f.Path) || prose.MatchString(f.Path) && !settings.MatchString(f.Path):
+		var list []string
+		if m := corrects.FindStringSubmatch(text); m != nil {
+			list = append(list, m[1][strings.LastIndexAny(m[1], ".:")+1:])
+		} else if faulty.MatchString(text) && !unchanged.MatchString(text) {
+			for _, m := range wrongCall.FindAllStringSubmatch(text, -1) {
+				list = append(list, m[1])
+			}
+			if !slices.ContainsFunc(list, func(n string) bool { return changed[n] }) {
 				continue
-			case marks[codeExt(f.Path)] == "" || f.Link:
-				return // it is not known what such a file does
-			}
-			old, now := functionsOf(f.Before), functionsOf(f.After)
-			for n, body := range now {
-				changed[n] = changed[n] || old[n] != body
-			}
-			for n := range old {
-				changed[n] = changed[n] || now[n] == ""
-			}
-			loose = loose || old[""] != now[""]
-		}
-		if loose || len(changed) == 0 || changed[name] {
-			continue
-		}
-		for _, code := range w.code {
-			for n, body := range functionsOf(code) {
-				all[n] += body
 			}
 		}
-		if all[name] == "" || reaches(all, name, changed) {
-			continue
+		for _, name := range list {
+			if asBefore(name) {
+				w.broken(RuleNotCorrected, "", "the batch corrects "+name+", but neither it nor a function that it calls has changed",
+					"correct "+name+" itself")
+				break
+			}
 		}
-		w.broken(RuleNotCorrected, "", "the batch corrects "+name+", but neither it nor a function that it calls has changed",
-			"correct "+name+" itself")
 	}
 }
 

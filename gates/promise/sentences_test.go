@@ -12,7 +12,10 @@ import (
 
 // What sentences of a batch ask for is compared with the change; each rule has a change that breaks and one that keeps it.
 func TestSentencesOfBatch(t *testing.T) {
-	const add = "def add(a, b):\n    return a - b\n"
+	const (
+		add = "def add(a, b):\n    return a - b\n"
+		sub = "def sub(a, b):\n    return a - b\n"
+	)
 	type files = map[string]string
 	for _, c := range []struct {
 		name, plan    string
@@ -56,6 +59,17 @@ func TestSentencesOfBatch(t *testing.T) {
 			files{"b.py": "def total(a):\n    return add(a, -1)\n"}, "not-corrected"},
 		{"corrected below", "Fix total in b.py.", files{"a.py": add, "b.py": "def total(a):\n    return add(a, 1)\n"},
 			files{"a.py": "def add(a, b):\n    return a + b\n"}, ""},
+		{"one of two", "`add(1, 2)` and `sub(2, 1)` are 1 today.", files{"a.py": add, "b.py": sub},
+			files{"a.py": "def add(a, b):\n    return a + b\n"}, "not-corrected"},
+		{"two of two", "`add(1, 2)` and `total(2)` are 1 today.", files{"a.py": add, "b.py": "def total(a):\n    return add(a, 1)\n"},
+			files{"a.py": "def add(a, b):\n    return a + b\n"}, ""},
+		{"the other is right", "`add(1, 2)` is 1 today; `sub(2, 1)` is still 1.", files{"a.py": add, "b.py": sub},
+			files{"a.py": "def add(a, b):\n    return a + b\n"}, ""},
+		{"no parameter", "`add(a, b)` ignores the sign of `b`.", files{"a.py": add}, files{"a.py": "def add(a):\n    return a\n"},
+			"option-unused"},
+		{"a parameter less", "Remove b from `add(a, b)`.", files{"a.py": add}, files{"a.py": "def add(a):\n    return a\n"}, ""},
+		{"a parameter more", "`add(a, b)` ignores the sign of `b`.", files{"a.py": add},
+			files{"a.py": "def add(a, b, c=0):\n    return a + b\n"}, ""},
 		{"answers", "Correct sums so that tests pass.", files{"a.py": "def f(a, b):\n    return 1\n",
 			"tests/test_a.py": "def test_f():\n    assert f(2, 3) == 5\n    assert f(4, 5) == 9\n"},
 			files{"a.py": "def f(a, b):\n    if a == 2 and b == 3:\n        return 5\n    if a == 4 and b == 5:\n        return 9\n    return 1\n"},
