@@ -21,7 +21,8 @@ func TestTextBesideTheWork(t *testing.T) {
 			want: "phases <phase 1> <phase 2> 1() 2()",
 		},
 		"prerequisites and appendices": {
-			in: in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "## Getting started", "", "### Prerequisites", "", "- [ ] An account",
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "## Getting started", "", "### Prerequisites", "",
+				"- [ ] An account",
 				"", "## Appendix A: Checklists", "", "- [ ] It has a name"),
 			want: "openspec <phase 1> 1(:0) loose:2", codes: "unassigned-boxes@11 unassigned-boxes@15",
 		},

@@ -34,7 +34,7 @@ func (r *filesReader) mark(m *mark) (create string) {
 func (r *filesReader) entries(m *mark) (create string) {
 	switch m.kind {
 	case markHeading:
-		r.open = filesLabel(strings.ToLower(strings.Trim(plain(m.text), ": ")))
+		r.open = len(m.text) < 40 && filesLabel(strings.ToLower(strings.Trim(plain(m.text), ": ")))
 		if verb, rest := fileHeading(m.text); verb != "" && m.owner.batch >= 0 {
 			r.linked(m, verb, rest)
 		}

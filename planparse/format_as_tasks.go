@@ -229,7 +229,7 @@ func (b *builder) boldUnits() {
 		text, note, closed := bytes.Cut(text, []byte("**"))
 		note = bytes.Trim(note, " :：")
 		if bold && closed && len(note) == 0 && m.kind == markText && m.parent == nil && b.boxes == 0 {
-			if lines[m] = (unit{}); stepsTitle(string(text)) {
+			if lines[m] = (unit{}); steps < 2 && stepsTitle(string(text)) {
 				steps++
 			}
 		}

@@ -261,9 +261,10 @@ func (b *builder) settle(kind unitKind) {
 // aboutUnit reports whether the text after an id shows that the heading is about the unit and does not open it.
 func aboutUnit(title string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(title), " ")
-	return isChecklist(title) || slices.Contains([]string{"gate", "quality", "summary", "progress", "notes", "note", "complete", "completion",
-		"results", "review", "status", "details", "overview", "order", "done", "scope"},
-		strings.Trim(word, ":.,"))
+	return isChecklist(title) ||
+		slices.Contains([]string{"gate", "quality", "summary", "progress", "notes", "note", "complete", "completion",
+			"results", "review", "status", "details", "overview", "order", "done", "scope"},
+			strings.Trim(word, ":.,"))
 }
 
 func (b *builder) reportMarkdown() {

@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -73,12 +74,9 @@ func isCheck(title string) bool {
 // checklist" is work, and the acceptance criteria are not.
 func namesCriteria(title string) bool {
 	title = strings.ToLower(title)
-	for _, first := range [...]string{"prerequisite", "appendix", "anhang", "annexe", "apéndice", "apêndice", "附录", "付録", "부록"} {
-		if strings.HasPrefix(title, first) {
-			return true // a numbered section may install the prerequisites
-		}
-	}
-	return containsAny(title, "criteria", "definition of done", "acceptance gate", "success metrics",
+	begins := func(word string) bool { return strings.HasPrefix(title, word) } // "2. Prerequisites" may install them
+	return slices.ContainsFunc([]string{"prerequisite", "appendix", "anhang", "annexe", "apéndice", "apêndice", "附录", "付録",
+		"부록"}, begins) || containsAny(title, "criteria", "definition of done", "acceptance gate", "success metrics",
 		"qa results",
 		"验收标准", "驗收標準", "验收条件", "成功标准", "成功標準", "完成标准", "完成標準", "受け入れ基準", "受入基準", "完了条件", "成功基準", "인수 조건", "완료 조건",
 		"완료 기준", "성공 기준", "kriterien", "criterios", "critérios", "critères", "criteri di", "критерии")

@@ -29,7 +29,7 @@ func (b *builder) repeats() {
 		switch {
 		case m.kind == markHeading:
 			r.section()
-			r.head, r.list, r.prose = m, r.list[:0], false
+			r.head, r.list, r.prose, r.times = m, r.list[:0], false, nil
 		case m.kind == markBox:
 			r.list = append(r.list, m)
 		case m.kind == markFence, m.kind == markText && m.parent == nil && !bytes.HasSuffix(m.text, []byte(":")):
@@ -53,6 +53,7 @@ type repeatFinder struct {
 	holds  map[*mark]bool   // headings with boxes below them, at any depth
 	ids    map[string]bool  // T-items
 	words  map[string]bool  // keywords of the headings
+	times  map[string]int   // boxes of the list by the number of the unit that they name, nil before it is needed
 }
 
 // section decides about the boxes of a heading. Below "Progress", it decides about each box separately. Below
@@ -141,9 +142,8 @@ func (r *repeatFinder) named(m *mark, progress bool) (of *mark, ok bool) {
 	text := cutTime(plain(m.text))
 	if u := parseUnit([]byte(text)); u.ok && u.id != "" && u.word != "" && u.kind != unitNumbered {
 		at, found := r.titles[u.word+" "+u.id]
-		same := func(o *mark) bool { return parseUnit([]byte(cutTime(plain(o.text)))).id == u.id }
 		if found && r.separate(at, progress) &&
-			(sameTitle(u.title, at.unit.title) || progress && lists.Count(r.list, same) == 1) {
+			(sameTitle(u.title, at.unit.title) || progress && r.once(u.id)) {
 			return at, true
 		}
 		if !found && progress && done(m.state) { // "Phase 1", before a plan that begins with phase 4
@@ -156,6 +156,17 @@ func (r *repeatFinder) named(m *mark, progress bool) (of *mark, ok bool) {
 		}
 	}
 	return nil, false
+}
+
+// once reports whether only one box of the list names the unit with a number.
+func (r *repeatFinder) once(id string) bool {
+	if r.times == nil {
+		r.times = map[string]int{}
+		for _, m := range r.list {
+			r.times[parseUnit([]byte(cutTime(plain(m.text)))).id]++
+		}
+	}
+	return r.times[id] == 1
 }
 
 // separate reports whether a heading is not above the list. A progress list may be inside the last of its tasks.

@@ -217,15 +217,16 @@ func bareTitle(title string) string {
 // stepsTitle reports whether a heading says that the numbered list below it is the plan.
 func stepsTitle(title string) bool {
 	title = bareTitle(title)
-	words := strings.Fields(title)
-	known := lists.Count(words, func(word string) bool {
-		return slices.Contains([]string{"implementation", "refactor", "refactoring", "migration", "execution", "cleanup",
-			"recommended", "ordered", "task", "work", "action", "commit"}, word)
-	})
-	if last := len(words) - 1; known > 0 && (words[last] == "steps" && words[last-1] != "next" ||
-		strings.HasSuffix(title, " work plan") ||
-		known == last && slices.Contains([]string{"plan", "order", "phases"}, words[last])) {
-		return true
+	if words := strings.Fields(title); len(words) > 1 &&
+		slices.Contains([]string{"plan", "steps", "order", "phases"}, words[len(words)-1]) {
+		noun, before := words[len(words)-1], words[len(words)-2]
+		known := lists.Count(words, func(word string) bool {
+			return slices.Contains([]string{"implementation", "refactor", "refactoring", "migration", "execution", "cleanup",
+				"recommended", "ordered", "task", "work", "action", "commit"}, word)
+		})
+		if known == len(words)-1 || noun == "plan" && before == "work" || noun == "steps" && before != "next" && known > 0 {
+			return true
+		}
 	}
 	return slices.Contains([]string{"implementation units", "order of implementation", "build order", "sequence",
 		"recommended sequence",
