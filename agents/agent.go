@@ -46,8 +46,8 @@ type Task struct {
 	Redact func(string) string `json:"-"`
 }
 
-// Brief holds what an agent gets to know, in parts. Programs get its text; an agent that asks a model itself may put parts
-// elsewhere, or leave them out.
+// Brief holds what an agent gets to know, in parts. Programs get its text; an agent that asks a model itself may put
+// parts elsewhere, or leave them out.
 type Brief struct {
 	Head    string // the batch, and the rules of the work
 	Block   string // the context, under "## Run-Plan: Batch N"; "" if none
@@ -81,10 +81,10 @@ type Limits struct {
 	MaxRepeats int     // tool calls in a row that were all made before
 	MaxTokens  int64   // input, output and cache tokens together
 	MaxCostUSD float64 // US dollars, where the cost is known while the agent works
-	// Beside takes the cost of this attempt so far, and returns the cost of the concurrent attempts that share RunCostUSD
-	// with it.
-	Beside     func(usd float64) float64
-	RunCostUSD float64 // US dollars for all of them together; 0 sets no limit
+	// ConcurrentUSD takes the cost of this attempt so far, and returns the cost of the concurrent attempts that share
+	// RunCostUSD with it.
+	ConcurrentUSD func(usd float64) float64
+	RunCostUSD    float64 // US dollars for all of them together; 0 sets no limit
 }
 
 // Outcome says how an attempt ended according to the agent's process. It is never a verdict on the code.

@@ -97,7 +97,7 @@ func TestDeferredNotificationIsRetried(t *testing.T) {
 	if out := next(); out.Moved || notified() != 2 {
 		t.Errorf("moved %v, %v", out.Moved, b.calls)
 	}
-	b.Stages.Notify = func(context.Context, Item, Published) (Told, error) { return Told{Where: "there"}, nil }
+	b.Stages.Notify = func(context.Context, Item, Published) (Notice, error) { return Notice{Where: "there"}, nil }
 	if out := next(); !out.Moved || out.Item.Notes[len(out.Item.Notes)-1].Stage != StageNotify {
 		t.Errorf("%+v", out)
 	}

@@ -25,7 +25,7 @@ type Stages struct {
 	Differential func(ctx context.Context, i Item, p Plan, f Fix) (Differential, error)
 	Review       func(ctx context.Context, i Item, t Triage, p Plan, f Fix, d Differential) (Reviewed, error)
 	Publish      func(ctx context.Context, i Item, c Change) (Published, error)
-	Notify       func(ctx context.Context, i Item, p Published) (Told, error)
+	Notify       func(ctx context.Context, i Item, p Published) (Notice, error)
 	Merged       func(ctx context.Context, i Item, p Plan, f Fix, pr Published) (Merged, error)
 	Verify       func(ctx context.Context, i Item, p Plan, m Merged) (Checked, error)
 	Alarm        func(ctx context.Context, i Item, c Checked) error

@@ -73,9 +73,9 @@ func newBench(t *testing.T) *bench {
 			say("publish")
 			return Published{Branch: c.Fix.Branch, Base: "dev", URL: "https://x/pull/1"}, nil
 		},
-		Notify: func(context.Context, Item, Published) (Told, error) {
+		Notify: func(context.Context, Item, Published) (Notice, error) {
 			say("notify")
-			return Told{Deferred: true, Why: "w"}, nil
+			return Notice{Deferred: true, Why: "w"}, nil
 		},
 		Merged: func(context.Context, Item, Plan, Fix, Published) (Merged, error) { return b.merged, nil },
 		Verify: func(_ context.Context, _ Item, p Plan, m Merged) (Checked, error) {

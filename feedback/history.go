@@ -118,7 +118,7 @@ type story struct {
 	differ  *Differential
 	review  *Reviewed
 	pr      *Published
-	told    *Told
+	told    *Notice
 	merged  *Merged
 	checked *Checked
 	learned bool

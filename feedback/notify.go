@@ -13,15 +13,15 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Told records whether the author of the feedback was notified.
-type Told struct {
+// Notice records whether the author of the feedback was notified.
+type Notice struct {
 	Where    string `json:"where,omitempty"`
 	Deferred bool   `json:"deferred,omitempty"`
 	Why      string `json:"why,omitempty"`
 }
 
 // String describes the notification for people.
-func (t Told) String() string {
+func (t Notice) String() string {
 	if t.Deferred {
 		return "warning: notification deferred: " + t.Why
 	}
@@ -32,9 +32,9 @@ var threadForm = lazyre.New(`^/[\w.-]+/[\w.-]+/(pull|issues)/\d+/?$`)
 
 // Notify comments on the thread of the feedback (FIX-22), once: it finds the comment of an earlier process that was
 // killed before recording it. A failure is a warning, and the loop continues.
-func (f PRClient) Notify(ctx context.Context, i Item, p Published) (Told, error) {
-	later := func(format string, args ...any) (Told, error) {
-		return Told{Deferred: true, Why: fmt.Sprintf(format, args...)}, nil
+func (f PRClient) Notify(ctx context.Context, i Item, p Published) (Notice, error) {
+	later := func(format string, args ...any) (Notice, error) {
+		return Notice{Deferred: true, Why: fmt.Sprintf(format, args...)}, nil
 	}
 	if i.URL == "" {
 		return later("the feedback has no address to comment on")
@@ -53,26 +53,26 @@ func (f PRClient) Notify(ctx context.Context, i Item, p Published) (Told, error)
 	there, why, err := f.commented(ctx, kind, where, text)
 	switch {
 	case err != nil:
-		return Told{}, err
+		return Notice{}, err
 	case why != "":
 		return later("%s", why)
 	case there:
-		return Told{Where: where}, nil
+		return Notice{Where: where}, nil
 	}
 	file, err := f.text(i.ID, "comment.md", text)
 	if err != nil {
-		return Told{}, err
+		return Notice{}, err
 	}
 	_, said, err := f.program(ctx, "gh", kind, "comment", where, "--body-file", file)
 	switch {
 	case errors.Is(err, proc.ErrNotFound):
 		return later("gh is not installed")
 	case err != nil:
-		return Told{}, err
+		return Notice{}, err
 	case said != "":
 		return later("gh %s comment: %s", kind, said)
 	}
-	return Told{Where: where}, nil
+	return Notice{Where: where}, nil
 }
 
 // commented reports whether a thread already contains the comment. why gives the reason if that is unknown; then no

@@ -37,11 +37,11 @@ type Info struct {
 	Pure bool `json:"pure,omitempty"`
 	// Compares says that the gate compares the tree with its base. It cannot check a tree without a base.
 	Compares bool `json:"compares,omitempty"`
-	// Beside says that a test suite may run in parallel with linters on the same tree, because its runner locks no build
-	// folder.
-	Beside bool `json:"-"`
-	// Parallel says that Beside holds and that the runner tests several packages in parallel anyway. Then the tests of
-	// two such suites may run in parallel too.
+	// WithLinters says that a test suite may run in parallel with linters on the same tree, because its runner locks no
+	// build folder.
+	WithLinters bool `json:"-"`
+	// Parallel says that WithLinters holds and that the runner tests several packages in parallel anyway. Then the tests
+	// of two such suites may run in parallel too.
 	Parallel bool `json:"-"`
 	// Scoped says that the gate itself separates old findings from new ones, so that it need not run on the base.
 	Scoped bool `json:"scoped,omitempty"`
@@ -81,8 +81,8 @@ func (c Cost) String() string {
 }
 
 // Room checks out s.Tree, or the tree of s.Base if s has none. The caller may write to it. env is the environment for
-// programs there; nil means the subject's. Call done, unless it is nil, when the tree is no longer needed, also after an
-// error.
+// programs there; nil means the subject's. Call done, unless it is nil, when the tree is no longer needed, also after
+// an error.
 type Room func(ctx context.Context, s Subject) (dir string, env []string, done func(), err error)
 
 // Subject is the tree that a gate checks.
@@ -186,10 +186,11 @@ const (
 
 // Held is the result of running the base's tests, as they were before a batch, on the candidate's code.
 type Held struct {
-	Ran     int      `json:"ran"`
-	Passed  int      `json:"passed"`
-	Changed []string `json:"changed,omitempty"` // tests that pass in the candidate's version and fail in the base's version
-	Why     string   `json:"why,omitempty"`     // why they could not be run, "" where they were
+	Ran    int `json:"ran"`
+	Passed int `json:"passed"`
+	// tests that pass in the candidate's version and fail in the base's version
+	Changed []string `json:"changed,omitempty"`
+	Why     string   `json:"why,omitempty"` // why they could not be run, "" where they were
 }
 
 // HeldRun is the result of one run of the base's tests on the candidate's code.

@@ -217,7 +217,7 @@ func begin(ctx context.Context, order []Gate, s Subject, suites bool) (early map
 		case i == 0 || info.Command == "":
 		case info.Pure && !info.Blocking && info.Cost <= Cheap:
 			all.Go(start(i))
-		case suites && info.Beside && (len(waiting) == 0 || parallel && info.Parallel):
+		case suites && info.WithLinters && (len(waiting) == 0 || parallel && info.Parallel):
 			parallel = info.Parallel
 			waiting = append(waiting, start(i))
 		}

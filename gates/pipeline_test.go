@@ -287,7 +287,7 @@ func TestParallelSuitesRunInPairs(t *testing.T) {
 	want := []string{"first"}
 	for _, name := range []string{"tests:a", "tests:b", "tests:c", "tests:d"} {
 		f := gate(name, Costly, Pass)
-		f.info.Command, f.info.Beside, f.info.Parallel = "go test ./...", true, true
+		f.info.Command, f.info.WithLinters, f.info.Parallel = "go test ./...", true, true
 		list, want = append(list, crowd{f, &running, &most, full}), append(want, name)
 	}
 	v, blind, err := RunAll(ctx, list, Subject{}, nil)

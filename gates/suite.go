@@ -83,9 +83,10 @@ func suites(dir string, projects []Project) []builtin {
 	}
 	var out []builtin
 	for _, s := range found {
-		info := Info{Name: gateName(testsName, s.project), Root: s.project.Root, Kind: Static, Cost: Costly, Blocking: true, Pure: true,
+		info := Info{Name: gateName(testsName, s.project), Root: s.project.Root, Kind: Static, Cost: Costly, Blocking: true,
+			Pure:    true,
 			Command: s.command, Tools: s.tools}
-		info.Beside = slices.Contains([]Language{LangGo, LangPython, LangNode, LangRuby}, s.project.Language)
+		info.WithLinters = slices.Contains([]Language{LangGo, LangPython, LangNode, LangRuby}, s.project.Language)
 		info.Parallel = s.project.Language == LangGo
 		out = append(out, builtin{info: info, do: s.check})
 	}

@@ -37,9 +37,10 @@ var hindrances = sync.OnceValue(func() []hindrance {
 	return t.Hindrance
 })
 
-// hasSign reports whether a text has the sign of the hindrance with a name.
+// hasSign reports whether a text has the sign of the hindrance with a name, which must be in the table.
 func hasSign(text, name string) bool {
-	return slices.ContainsFunc(hindrances(), func(h hindrance) bool { return h.Name == name && h.Sign.MatchString(text) })
+	at := slices.IndexFunc(hindrances(), func(h hindrance) bool { return h.Name == name })
+	return hindrances()[at].Sign.MatchString(text)
 }
 
 // hindered reports whether a program failed for reasons outside of the code. Such an error stops a batch as a failure

@@ -190,7 +190,7 @@ func (w *watcher) totals() stream.Totals {
 	w.whole.Close()
 	t := w.whole.Totals()
 	live := w.live.Totals()
-	t.Stray = live.Stray // including those of standard error
+	t.OtherLines = live.OtherLines // including those of standard error
 	t.Passing = cmp.Or(t.Passing, live.Passing)
 	return t
 }
@@ -279,8 +279,8 @@ func (b *brake) used(t stream.Totals) {
 		return
 	}
 	beside := 0.0
-	if b.limits.Beside != nil {
-		beside = b.limits.Beside(*cost)
+	if b.limits.ConcurrentUSD != nil {
+		beside = b.limits.ConcurrentUSD(*cost)
 	}
 	switch most := b.limits.MaxCostUSD; {
 	case most > 0 && *cost > most:

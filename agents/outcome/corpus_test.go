@@ -268,7 +268,7 @@ func TestDecidePrefersProcessEnd(t *testing.T) {
 		"plain": {Evidence{Result: proc.Result{Ended: proc.Exited}, Last: "said so"}, agents.Done,
 			[]string{"said so"}},
 		"plain, failed": {Evidence{Result: proc.Result{Ended: proc.Exited, Exit: 3},
-			Totals: stream.Totals{Stray: []string{"429"}}}, agents.GaveUp, []string{"exited with status 3"}},
+			Totals: stream.Totals{OtherLines: []string{"429"}}}, agents.GaveUp, []string{"exited with status 3"}},
 		"plain, no word": {Evidence{Result: proc.Result{Ended: proc.Exited}}, agents.Done, []string{"exited without output"}},
 	}
 	for name, tt := range tests {
@@ -304,7 +304,7 @@ func TestDecideKeepsEarlierRetryTime(t *testing.T) {
 		"an earlier try has the time":                     {stream.Totals{Fault: untold, Passing: limit(at)}, false, at},
 		"the error has the time, a later try was cut off": {stream.Totals{Fault: limit(at), Passing: untold}, true, at},
 		"standard error has the time": {stream.Totals{Fault: untold,
-			Stray: []string{"429: rate limit, try again at 2026-11-20T15:00:00Z"}}, false, at},
+			OtherLines: []string{"429: rate limit, try again at 2026-11-20T15:00:00Z"}}, false, at},
 		"over by now": {stream.Totals{Fault: untold, Passing: limit(now.Add(-time.Minute))},
 			false, time.Time{}},
 		"of something else": {stream.Totals{Fault: untold,

@@ -116,8 +116,9 @@ type cause struct {
 var unknown = cause{agents.GaveUp, agents.KindExit, "it ended with an error", ""}
 
 var causes = map[stream.FaultKind]cause{
-	stream.Auth:         {agents.NeedsHuman, agents.KindAuth, "not signed in", ""},
-	stream.Quota:        {agents.NeedsHuman, agents.KindQuota, "the account has no credit left", "check its plan or billing"},
+	stream.Auth: {agents.NeedsHuman, agents.KindAuth, "not signed in", ""},
+	stream.Quota: {agents.NeedsHuman, agents.KindQuota, "the account has no credit left",
+		"check its plan or billing"},
 	stream.MissingModel: {agents.NeedsHuman, agents.KindMissingModel, "the model does not exist or is not available", ""},
 	stream.Usage: {agents.NeedsHuman, agents.KindSettings, "it refused its arguments",
 		"check the installed version: runplan doctor"},
@@ -184,7 +185,7 @@ func unfinished(e Evidence) Verdict {
 	if v, ok := exit(e); ok {
 		return v
 	}
-	if f := stream.FaultInText(e.Totals.Stray, e.Now); f != nil {
+	if f := stream.FaultInText(e.Totals.OtherLines, e.Now); f != nil {
 		return fault(e, f, "its standard error")
 	}
 	v := Verdict{Outcome: agents.Failed, Kind: agents.KindCut, Rule: "its last event is missing"}
@@ -216,10 +217,11 @@ func exit(e Evidence) (Verdict, bool) {
 		return v, true
 	}
 	if f := meaning(e.Format, e.Result.Exit); f != nil {
-		if said := stream.FaultInText(e.Totals.Stray, e.Now); said != nil && (said.Kind == f.Kind || f.Kind == stream.Other) {
+		if said := stream.FaultInText(e.Totals.OtherLines, e.Now); said != nil &&
+			(said.Kind == f.Kind || f.Kind == stream.Other) {
 			f = said
-		} else if n := len(e.Totals.Stray); n > 0 {
-			f.Message += ": " + phrase.Line(e.Totals.Stray[n-1])
+		} else if n := len(e.Totals.OtherLines); n > 0 {
+			f.Message += ": " + phrase.Line(e.Totals.OtherLines[n-1])
 		}
 		return fault(e, f, "exit status"), true
 	}
@@ -234,8 +236,8 @@ func exit(e Evidence) (Verdict, bool) {
 		v.Outcome, v.Kind = agents.Failed, agents.KindCrash
 		v.Summary += ", in the middle of its work"
 	}
-	if n := len(e.Totals.Stray); n > 0 {
-		v.Summary += ": " + e.Totals.Stray[n-1]
+	if n := len(e.Totals.OtherLines); n > 0 {
+		v.Summary += ": " + e.Totals.OtherLines[n-1]
 	}
 	return v, true
 }
@@ -243,7 +245,7 @@ func exit(e Evidence) (Verdict, bool) {
 // complaint returns the lines in which a failed program may explain its failure. A CLI without events mixes them
 // with the agent's text, so only the last three lines count.
 func complaint(e Evidence) []string {
-	lines := e.Totals.Stray
+	lines := e.Totals.OtherLines
 	if !e.Format.Lines() {
 		lines = lines[max(len(lines)-3, 0):]
 	}

@@ -179,10 +179,10 @@ func (p *Parser) stray(line string) {
 		}
 		return
 	}
-	if len(p.t.Stray) == maxStray {
-		p.t.Stray = append(p.t.Stray[:0], p.t.Stray[1:]...)
+	if len(p.t.OtherLines) == maxStray {
+		p.t.OtherLines = append(p.t.OtherLines[:0], p.t.OtherLines[1:]...)
 	}
-	p.t.Stray = append(p.t.Stray, line)
+	p.t.OtherLines = append(p.t.OtherLines, line)
 	if why != "" {
 		p.pass(p.faultOf(0, "", why))
 		return

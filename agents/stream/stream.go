@@ -146,6 +146,6 @@ type Totals struct {
 	Events  int `json:"events,omitempty"`
 	Unknown int `json:"unknown,omitempty"` // events of an unknown kind
 	Broken  int `json:"broken,omitempty"`  // lines that begin as a JSON object but are not a complete one
-	// Stray holds the last lines that are not events: of standard error, or of programs that print in between.
-	Stray []string `json:"stray,omitempty"`
+	// OtherLines holds the last lines that are not events: of standard error, or of programs that print in between.
+	OtherLines []string `json:"stray,omitempty"`
 }

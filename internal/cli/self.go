@@ -61,7 +61,7 @@ type VersionInfo struct {
 	Date    string     `json:"date,omitempty"` // of the commit, RFC 3339
 	Go      string     `json:"go"`
 	System  string     `json:"system"` // GOOS/GOARCH
-	Beside  []Neighbor `json:"beside,omitempty"`
+	Others  []Neighbor `json:"beside,omitempty"`
 }
 
 // String returns the version with the commit and its day, if known.

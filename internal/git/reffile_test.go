@@ -139,7 +139,7 @@ func TestIndexIs(t *testing.T) {
 	if err != nil || !w.indexIs(tree) || w.indexIs(base) || w.indexIs("") {
 		t.Errorf("%v, %v", w.index, err)
 	}
-	if index, files, err := w.Astray(t.Context(), tree, nil); index || len(files) > 0 || err != nil {
+	if index, files, err := w.Differences(t.Context(), tree, nil); index || len(files) > 0 || err != nil {
 		t.Errorf("index %v, files %v, %v", index, files, err)
 	}
 	write(t, w.Dir, map[string]string{"b": "foreign"})
@@ -147,10 +147,10 @@ func TestIndexIs(t *testing.T) {
 	if w.indexIs(tree) {
 		t.Error("the index changed")
 	}
-	if index, _, err := w.Astray(t.Context(), tree, nil); !index || err != nil {
+	if index, _, err := w.Differences(t.Context(), tree, nil); !index || err != nil {
 		t.Errorf("index %v, %v", index, err)
 	}
-	if index, files, err := w.Astray(t.Context(), "", nil); index || len(files) > 0 || err != nil {
+	if index, files, err := w.Differences(t.Context(), "", nil); index || len(files) > 0 || err != nil {
 		t.Errorf("index %v, files %v, %v", index, files, err)
 	}
 	if err := w.Checkout(t.Context(), branch, base, tree); err != nil || !w.indexIs(tree) {

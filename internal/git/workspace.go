@@ -287,10 +287,11 @@ func (w *Workspace) Detach(ctx context.Context, at string) error {
 	return nil
 }
 
-// Astray reports whether the index differs from tree ("" skips this check). It also lists the files that differ from
-// the index: changed, missing or untracked, without ignored files and those in except, where a slash at the end means a
-// folder. It does not look into submodules.
-func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (index bool, files []string, err error) {
+// Differences reports whether the index differs from tree ("" skips this check). It also lists the files that differ
+// from the index: changed, missing or untracked, without ignored files and those in except, where a slash at the end
+// means a folder. It does not look into submodules.
+func (w *Workspace) Differences(ctx context.Context, tree string, except []string) (index bool, files []string,
+	err error) {
 	if tree != "" && !w.indexIs(tree) {
 		is, err := w.Run(ctx, "write-tree")
 		if err != nil {

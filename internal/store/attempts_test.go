@@ -145,13 +145,13 @@ func TestTotalsExcludeRunCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := j.CallsBeside(t.Context())
+	got, err := j.CallsOutsideRuns(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	model := call("x", "y", "", 1, 1, 1).Model
 	want := []CallSum{
-		{Type: "review", Model: model, Calls: 3, Failed: 1, PromptTokens: 12, CompletionTokens: 4, Untold: 1},
+		{Type: "review", Model: model, Calls: 3, Failed: 1, PromptTokens: 12, CompletionTokens: 4, Uncounted: 1},
 		{Type: "self_fix_triage", Model: model, Calls: 1, PromptTokens: 40, CompletionTokens: 4},
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -159,7 +159,7 @@ type StageFigures struct {
 	Failed           int // unusable answers
 	PromptTokens     int64
 	CompletionTokens int64
-	Untold           int // calls with unknown tokens; they are in neither sum
+	Uncounted        int // calls with unknown tokens; they are in neither sum
 	Latency          time.Duration
 	Slowest          time.Duration
 	Tasks            Verdicts // that asked it

@@ -186,7 +186,7 @@ func TestLogFiguresMatchRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []StageFigures{
-		{Type: "execute_code", Stage: "execute_code", Role: "coding", Model: "coder", Calls: 1, Failed: 1, Untold: 1,
+		{Type: "execute_code", Stage: "execute_code", Role: "coding", Model: "coder", Calls: 1, Failed: 1, Uncounted: 1,
 			Latency: 2 * time.Second, Slowest: 2 * time.Second, Tasks: Verdicts{Lost: 1}},
 		{Type: "review", Role: "reasoning", Model: "qwen3", Calls: 1, PromptTokens: 1, CompletionTokens: 1,
 			Latency: 250 * time.Millisecond, Slowest: 250 * time.Millisecond, Tasks: Verdicts{Open: 1}},

@@ -209,11 +209,12 @@ type CallSum struct {
 	Failed           int // unusable answers
 	PromptTokens     int64
 	CompletionTokens int64
-	Untold           int // calls with unknown tokens; they are in neither sum
+	Uncounted        int // calls with unknown tokens; they are in neither sum
 }
 
-// CallsBeside sums up the calls that belong to no run. The events of runs report their own calls, so each counts once.
-func (j *Journal) CallsBeside(ctx context.Context) ([]CallSum, error) {
+// CallsOutsideRuns sums up the calls that belong to no run. The events of runs report their own calls, so each counts
+// once.
+func (j *Journal) CallsOutsideRuns(ctx context.Context) ([]CallSum, error) {
 	return rows[CallSum](ctx, j.db, "the calls of models", `SELECT c.call_type, c.model, COUNT(*), COUNT(c.error),
 			COALESCE(SUM(CASE WHEN c.completion_tokens IS NOT NULL THEN c.prompt_tokens END), 0),
 			COALESCE(SUM(CASE WHEN c.prompt_tokens IS NOT NULL THEN c.completion_tokens END), 0),

@@ -37,7 +37,8 @@ type outside struct {
 	branch   string            // checked-out branch, "" if detached
 }
 
-// lookOutside records the state before or after an agent. A script agent follows the user's own plan and is not watched.
+// lookOutside records the state before or after an agent. A script agent follows the user's own plan and is not
+// watched.
 func (w *work) lookOutside(ctx context.Context) (outside, error) {
 	if literal(w.Agent) {
 		return outside{}, nil
@@ -296,7 +297,8 @@ func (w *work) noteOutward(ctx context.Context) {
 		w.Note(err.Error())
 	}
 	if len(found) > 0 {
-		w.Note("batches are worked on in worktrees under " + journal.DirName + ", where these relative paths mean other folders: " +
+		w.Note("batches are worked on in worktrees under " + journal.DirName +
+			", where these relative paths mean other folders: " +
 			phrase.Few(found, 3) + "; use absolute paths, or create them in workspace.setup")
 	}
 }
@@ -307,8 +309,8 @@ func (w *work) noteOutward(ctx context.Context) {
 func (w *work) settleSettings(s *shift) []change {
 	var changes []change
 	for _, c := range w.keeper.watch.Changes() {
-		told := change{name: w.display(c.Path), steers: c.Tool + ": " + c.Steers, left: c.Told, mild: c.Mild}
-		told.stuck = !c.Told && !w.restoreFile(s, c, told.name, "found-settings-"+c.Path)
+		told := change{name: w.display(c.Path), steers: c.Tool + ": " + c.Steers, left: c.Reported, mild: c.Mild}
+		told.stuck = !c.Reported && !w.restoreFile(s, c, told.name, "found-settings-"+c.Path)
 		w.keeper.watch.Accept(c)
 		changes = append(changes, told)
 	}

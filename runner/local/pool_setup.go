@@ -198,7 +198,7 @@ func (p *Pool) disown(ctx context.Context, s *Space, tree string) (files []strin
 		}
 	}
 	if len(made) > 0 {
-		if _, files, err = s.Astray(ctx, "", s.Copied); err != nil {
+		if _, files, err = s.Differences(ctx, "", s.Copied); err != nil {
 			return nil, err
 		}
 	}

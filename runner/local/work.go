@@ -294,7 +294,7 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 func (w *work) limits(c runner.Command) agents.Limits {
 	l := w.Limits
 	if c.Left > 0 {
-		l.RunCostUSD, l.Beside = c.Left, w.meter.begin(c.ID)
+		l.RunCostUSD, l.ConcurrentUSD = c.Left, w.meter.begin(c.ID)
 	}
 	return l
 }
@@ -306,8 +306,8 @@ type meter struct {
 	ended map[string]bool
 }
 
-// begin returns the function for [agents.Limits.Beside]. Attempts that ended before are not counted: the run's cost
-// limit is already reduced by them.
+// begin returns the function for [agents.Limits.ConcurrentUSD]. Attempts that ended before are not counted: the run's
+// cost limit is already reduced by them.
 func (m *meter) begin(id string) func(float64) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -504,7 +504,7 @@ func (w *work) restore(ctx context.Context, c runner.Command) (*Space, error) {
 	if fresh || w.alone(c) {
 		return s, nil
 	}
-	index, files, err := s.Astray(ctx, c.Tree, s.Copied)
+	index, files, err := s.Differences(ctx, c.Tree, s.Copied)
 	if err != nil || !index && len(files) == 0 {
 		return s, err
 	}

@@ -85,7 +85,7 @@ func (v *batchView) gates(reports []gates.Report) {
 // critiqueView shows the critique of the agent's steps (FIX-29).
 type critiqueView struct {
 	Word, Tone, Note string
-	Told, Kept       []found // shown to the agent's next attempt; kept for the review
+	Shown, Kept      []found // shown to the agent's next attempt; kept for the review
 	Asked            string
 }
 
@@ -97,7 +97,7 @@ func (v *batchView) critique(h *hub, dir string) {
 		return // the gates' report has the gist
 	}
 	v.Critique = &critiqueView{Word: string(c.Report.Status), Tone: toneOfStatus(c.Report.Status), Note: c.Report.Note,
-		Told: foundOf(c.High), Kept: foundOf(c.Kept)}
+		Shown: foundOf(c.High), Kept: foundOf(c.Kept)}
 	if n := c.Cost.Calls; n > 0 {
 		v.Critique.Asked = strings.TrimSpace(c.Cost.Model + ", asked " + phrase.Count(n, "time"))
 	}

@@ -16,10 +16,10 @@ import (
 type kind string
 
 const (
-	plain   kind = ""        // a file: its content is kept, and restored when it changes
-	told    kind = "told"    // a file that people edit and that starts no gate: a change is reported and stays
-	listing kind = "listing" // a folder: a new one is moved aside, a change of its entries is reported
-	program kind = "program" // a program on PATH: a new one that hides no other is reported and stays
+	plain    kind = ""         // a file: its content is kept, and restored when it changes
+	reported kind = "reported" // a file that people edit and that starts no gate: a change is reported and stays
+	listing  kind = "listing"  // a folder: a new one is moved aside, a change of its entries is reported
+	program  kind = "program"  // a program on PATH: a new one that hides no other is reported and stays
 )
 
 // place is one entry of the table: the paths of a tool's settings, and their effect.

@@ -61,8 +61,8 @@ type Change struct {
 	Is     File
 	There  bool // it exists as a file or link
 
-	Told bool // it is reported and stays as it is
-	Mild bool // it does not make a tool run or skip anything
+	Reported bool // it is reported and stays as it is
+	Mild     bool // it does not make a tool run or skip anything
 
 	place place
 }
@@ -129,9 +129,9 @@ func (w *Watch) Changes() []Change {
 		c := change(path, p, was, is)
 		switch {
 		case !w.may(path):
-			c.Told, c.Mild = true, true // another user made it, such as an administrator who installs a program
+			c.Reported, c.Mild = true, true // another user made it, such as an administrator who installs a program
 		case p.Kind == program && !c.Had && !w.hides(path):
-			c.Told = true // its user may just have installed it
+			c.Reported = true // its user may just have installed it
 		}
 		changes = append(changes, c)
 	}
@@ -164,12 +164,12 @@ func change(path string, p place, was, is record) Change {
 	c := Change{Path: path, Tool: p.Tool, Steers: p.Steers, Was: was.file, Had: was.stat != "", Is: is.file,
 		There: is.there, place: p}
 	switch {
-	case p.Kind == told:
-		c.Told = true
+	case p.Kind == reported:
+		c.Reported = true
 	case p.Kind == listing:
-		c.Told = c.Had // its content is unknown, so it cannot be restored
+		c.Reported = c.Had // its content is unknown, so it cannot be restored
 	case c.Had && !was.there && is.stat != "":
-		c.Told = true // too large to be kept, or no file
+		c.Reported = true // too large to be kept, or no file
 	case p.Tool == "git" && c.There:
 		_, c.Mild = Weigh(was.file.Data, is.file.Data)
 	case p.Tool == "go" && c.There:

@@ -31,8 +31,9 @@ func TestWatchReportsReplacedPrograms(t *testing.T) {
 	write(bin, "node", "#!/bin/sh\n")
 	write(bin, "python3", "#!/bin/sh\n")
 	got := w.Changes()
-	for i, c := range []Change{{Path: "go", Had: true}, {Path: "node"}, {Path: "python3", Told: true}} {
-		if len(got) != 3 || got[i].Path != filepath.Join(bin, c.Path) || got[i].Had != c.Had || got[i].Told != c.Told {
+	for i, c := range []Change{{Path: "go", Had: true}, {Path: "node"}, {Path: "python3", Reported: true}} {
+		if len(got) != 3 || got[i].Path != filepath.Join(bin, c.Path) || got[i].Had != c.Had ||
+			got[i].Reported != c.Reported {
 			t.Fatalf("changes are %+v; go changed, node hides another one, and the new python3 only has to be reported", got)
 		}
 	}
@@ -54,7 +55,7 @@ func TestWatchKeepsOtherUsersPrograms(t *testing.T) {
 	if err := os.WriteFile(large, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.Changes(); len(got) != 2 || !got[0].Told || !got[0].Mild || !got[1].Told || !got[1].Mild {
+	if got := w.Changes(); len(got) != 2 || !got[0].Reported || !got[0].Mild || !got[1].Reported || !got[1].Mild {
 		t.Errorf("changes are %+v, want two that are only reported", got)
 	}
 }

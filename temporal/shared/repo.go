@@ -77,10 +77,10 @@ func (d *SharedRepo) git(ctx context.Context, stdin string, args ...string) (str
 	return out, nil
 }
 
-// depotError is a failure of git with the remote.
-type depotError struct{ text string }
+// remoteError is a failure of git with the remote.
+type remoteError struct{ text string }
 
-func (e *depotError) Error() string { return e.text }
+func (e *remoteError) Error() string { return e.text }
 
 func (d *SharedRepo) said(err error) error {
 	text := err.Error()
@@ -92,7 +92,7 @@ func (d *SharedRepo) said(err error) error {
 	if hide == nil {
 		hide = redact.New(nil).String // at least the secrets in URLs
 	}
-	return &depotError{"the shared repository: " + hide(redact.Clean(text))}
+	return &remoteError{"the shared repository: " + hide(redact.Clean(text))}
 }
 
 // fetch fetches refs from the shared repository.

@@ -120,8 +120,8 @@ type Collector struct {
 	Adapter string
 	// Review makes a cold review of a live unit or of one of its files. It stores the review of a unit with all
 	// reviews; the review of a file is not stored.
-	Review func(ctx context.Context, unit, file string) (*lifecycle.Review, lifecycle.Record, error)
-	Told   func(Reviewed) // receives each review; may be nil
+	Review   func(ctx context.Context, unit, file string) (*lifecycle.Review, lifecycle.Record, error)
+	OnReview func(Reviewed) // receives each review; may be nil
 }
 
 // Collect reviews each qualifying unit and each of its files (C-23). It skips what is unchanged since its review. It
@@ -160,8 +160,8 @@ func (c Collector) Collect(ctx context.Context, units []Qualified) (done []Revie
 				return done, kept, err
 			}
 			done = append(done, r)
-			if c.Told != nil {
-				c.Told(r)
+			if c.OnReview != nil {
+				c.OnReview(r)
 			}
 		}
 	}

@@ -56,7 +56,7 @@ type Trial struct {
 	Tree func(ctx context.Context) (dir string, remove func(), err error)
 	// Measure compares the code of a unit in a checkout with its blueprint.
 	Measure func(ctx context.Context, dir string, b *blueprint.Blueprint) (Score, error)
-	Told    func(Score) // receives each unit; may be nil
+	OnScore func(Score) // receives each unit; may be nil
 }
 
 // Answers asks all examples. A truncated answer counts as an answer, which matches no schema.
@@ -113,8 +113,8 @@ func (t Trial) Units(ctx context.Context, examples []training.Example, out *Repo
 			out.Broken = append(out.Broken, unit+": "+broken)
 		}
 		out.Units = append(out.Units, score)
-		if t.Told != nil {
-			t.Told(score)
+		if t.OnScore != nil {
+			t.OnScore(score)
 		}
 	}
 	out.Score = Mean(CodeThreshold, out.Units)

@@ -145,7 +145,7 @@ func corpusCollector(ctx context.Context, p *cli.Project) (corpus.Collector, err
 	}
 	return corpus.Collector{
 		Root: p.Repo.Root, Adapter: curriculum.CodeArchitect,
-		Told: func(r corpus.Reviewed) {
+		OnReview: func(r corpus.Reviewed) {
 			fmt.Fprintf(p.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
 		},
 		Review: func(ctx context.Context, unit, file string) (*lifecycle.Review, lifecycle.Record, error) {

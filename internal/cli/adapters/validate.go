@@ -153,7 +153,7 @@ func validateAdapter(ctx context.Context, p *cli.Project, o *validateOptions, ou
 		Measure: func(ctx context.Context, dir string, b *blueprint.Blueprint) (validate.Score, error) {
 			return measureUnit(ctx, p, dir, b)
 		},
-		Told: func(s validate.Score) { fmt.Fprintf(p.Stderr, "%s  %s\n", ui.Sanitize(s.Unit), s.String()) },
+		OnScore: func(s validate.Score) { fmt.Fprintf(p.Stderr, "%s  %s\n", ui.Sanitize(s.Unit), s.String()) },
 	}
 	if o.validator == validate.JSONSchema {
 		err = answersMeet(ctx, trial, examples, o.schema, out)

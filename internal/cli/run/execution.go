@@ -78,7 +78,7 @@ func (x *Execution) start(ctx context.Context) error {
 		if x.Options.JSON { // standard output carries the event stream, so the view shows no notes
 			note = func(text string) { fmt.Fprintln(x.App.Stderr, text) }
 		}
-		stop, err := watch.ServeBeside(ctx, x.Project, note)
+		stop, err := watch.ServeDuring(ctx, x.Project, note)
 		if err != nil {
 			return err
 		}

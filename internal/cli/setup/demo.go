@@ -205,7 +205,7 @@ func (d *demonstration) play(ctx context.Context, o demoOptions) error {
 		if err := p.Layout.Make(); err != nil {
 			return err
 		}
-		end, err := watch.ServeBeside(ctx, p, func(s string) { d.say(d.style.Bold(s)) })
+		end, err := watch.ServeDuring(ctx, p, func(s string) { d.say(d.style.Bold(s)) })
 		if err != nil {
 			return err
 		}

@@ -27,12 +27,12 @@ old.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := cli.BuildVersion()
 			if check {
-				info.Beside = neighbors(cmd.Context(), a)
+				info.Others = neighbors(cmd.Context(), a)
 			}
 			if err := a.Print(info, func() { printVersion(a, info) }); err != nil {
 				return err
 			}
-			for _, n := range info.Beside {
+			for _, n := range info.Others {
 				if n.Name == "git" && n.State != "ok" {
 					return cli.Fail(cli.ExitFailed, fmt.Errorf("git is %s", n.State), "%s", n.Advice)
 				}
@@ -47,7 +47,7 @@ old.`,
 func printVersion(a *cli.App, info cli.VersionInfo) {
 	fmt.Fprintf(a.Stdout, "runplan %s\n", info)
 	var rows ui.Rows
-	for _, n := range info.Beside {
+	for _, n := range info.Others {
 		rows.Add(n.Name, n.State, n.Version, n.Advice)
 	}
 	ui.Table(a.Stdout, nil, rows)

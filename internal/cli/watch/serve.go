@@ -120,8 +120,8 @@ func listen(ctx context.Context, p *cli.Project, o serveOptions) (*web.Server, e
 	return server, nil
 }
 
-// ServeBeside serves the page during a run in this process. It returns a function that stops the server.
-func ServeBeside(ctx context.Context, p *cli.Project, note func(string)) (stop func(), err error) {
+// ServeDuring serves the page during a run in this process. It returns a function that stops the server.
+func ServeDuring(ctx context.Context, p *cli.Project, note func(string)) (stop func(), err error) {
 	server, err := listen(ctx, p, serveOptions{addr: "127.0.0.1:0"})
 	if err != nil {
 		return nil, err

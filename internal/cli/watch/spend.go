@@ -195,7 +195,7 @@ type spentCalls struct {
 
 func callsBeside(ctx context.Context, p *cli.Project, j *store.Journal) ([]spentCalls, error) {
 	out := []spentCalls{}
-	sums, err := j.CallsBeside(ctx)
+	sums, err := j.CallsOutsideRuns(ctx)
 	if err != nil || len(sums) == 0 {
 		return out, err
 	}
@@ -205,9 +205,9 @@ func callsBeside(ctx context.Context, p *cli.Project, j *store.Journal) ([]spent
 	}
 	here := localModels(ctx, p)
 	for _, s := range sums {
-		c := spentCalls{Type: s.Type, Model: s.Model, Calls: s.Calls, Failed: s.Failed, Uncounted: s.Untold,
+		c := spentCalls{Type: s.Type, Model: s.Model, Calls: s.Calls, Failed: s.Failed, Uncounted: s.Uncounted,
 			Source: agents.SourceUnknown}
-		if s.Untold < s.Calls {
+		if s.Uncounted < s.Calls {
 			c.Input, c.Output = &s.PromptTokens, &s.CompletionTokens
 		}
 		usd, known := prices.Cost(filepath.Base(s.Model), agents.Usage{InputTokens: c.Input, OutputTokens: c.Output})
@@ -215,7 +215,7 @@ func callsBeside(ctx context.Context, p *cli.Project, j *store.Journal) ([]spent
 		case here[s.Model]:
 			free := 0.0
 			c.CostUSD, c.Source = &free, agents.SourceLocal
-		case known && s.Untold == 0:
+		case known && s.Uncounted == 0:
 			c.CostUSD, c.Source = &usd, agents.SourceComputed
 		}
 		out = append(out, c)
