@@ -97,6 +97,11 @@ func (w *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 	if one.Outcome == RunPassed {
 		return one, nil
 	}
+	if one.Outcome == RunBroken && LanguageOf(s.Path) == LangGo { // a module that cannot be fetched is no fault of the test
+		if err := w.hindered(out, res.Failures); err != nil {
+			return SingleRun{}, err
+		}
+	}
 	for _, f := range res.Failures {
 		if one.Why == "" || f.Build {
 			one.Why = cmp.Or(f.Message, f.Name)

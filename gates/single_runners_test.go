@@ -241,6 +241,10 @@ func TestSingleWithoutResult(t *testing.T) {
 			`{"Action":"output","Package":"m","Output":"panic: test timed out after 10m0s\n"}`,
 			`{"Action":"fail","Package":"m"}`)},
 			Single{Path: "a_test.go"}, "go test ended a_test.go after its own limit of 10m0s (-timeout)"},
+		"a module that Go cannot get": {map[string]string{"go.mod": "module m\n", "a_test.go": "package m\n", "bin/go!": goEvents(1,
+			`a_test.go:3:8: example.com/x@v1.0.0: reading https://proxy.golang.org/example.com/x: 403 Forbidden`,
+			`{"Action":"fail","Package":"m","FailedBuild":"m"}`)},
+			Single{Path: "a_test.go"}, "the tools are not ready: go could not get a module"},
 	} {
 		dir := tree(t, c.files)
 		if got, err := alone(t, dir, c.s, "PATH="+filepath.Join(dir,
