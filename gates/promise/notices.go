@@ -87,10 +87,12 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 	return before(ctx, l, files, file, limit)
 }
 
-// unrun finds a file whose runner names its tests, and none of the new ones.
+// unrun finds a file whose runner names its tests, and none of the new ones. A script prints any names it likes.
 func unrun(ctx context.Context, l *gates.Look, file string, one gates.SingleRun) (blind string, err error) {
 	s := l.Subject()
-	if s.Diff == nil || one.Passed == 0 || len(one.Cases) < one.Passed {
+	kind := language.OfTest(file)
+	script := kind == language.Shell || kind == language.Script
+	if s.Diff == nil || script || one.Passed == 0 || len(one.Cases) < one.Passed {
 		return "", nil
 	}
 	files, _, err := gates.Files(ctx, s.Diff, nil)
@@ -109,7 +111,8 @@ func unrun(ctx context.Context, l *gates.Look, file string, one gates.SingleRun)
 			name = name[strings.LastIndex(name, ".")+1:]
 		}
 		name = strings.TrimSpace(name)
-		if u.Skips > 0 || strings.ContainsAny(name, "$%#\\`\"'") || strings.Contains(name, "  ") || // the runner may print it otherwise
+		otherwise := strings.ContainsAny(name, "$%#\\`\"'") || strings.Contains(name, "  ") // the runner may print it otherwise
+		if u.Skips > 0 || otherwise ||
 			slices.ContainsFunc(one.Cases, func(c testout.Case) bool { return strings.Contains(c.Name, name) }) {
 			return "", nil
 		}
