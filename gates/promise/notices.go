@@ -87,12 +87,13 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 	return before(ctx, l, files, file, limit)
 }
 
-// unrun finds a file whose runner names its tests, and none of the new ones. A script prints any names it likes.
+// unrun finds a file whose runner names its tests, and none of the new ones. A script prints any names it likes, and
+// JUnit may print others.
 func unrun(ctx context.Context, l *gates.Look, file string, one gates.SingleRun) (blind string, err error) {
 	s := l.Subject()
-	kind := language.OfTest(file)
-	script := kind == language.Shell || kind == language.Script
-	if s.Diff == nil || script || one.Passed == 0 || len(one.Cases) < one.Passed {
+	named := slices.Contains([]string{language.Go, language.Python, language.Node, language.Rust, language.Bats},
+		language.OfTest(file))
+	if s.Diff == nil || !named || one.Passed == 0 || len(one.Cases) < one.Passed {
 		return "", nil
 	}
 	files, _, err := gates.Files(ctx, s.Diff, nil)
