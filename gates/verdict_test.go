@@ -138,7 +138,7 @@ func TestHindrances(t *testing.T) {
 	for _, h := range hindrances() {
 		h.Sign.Re() // it compiles
 		if h.What == "" || h.Fix == "" {
-			t.Errorf("%s: there is no text for people", h.Sign)
+			t.Errorf("the hindrance %s does not say what is wrong and how to fix it", h.Sign)
 		}
 	}
 	dir := tree(t, map[string]string{"a.go": ""})

@@ -13,7 +13,7 @@ type facts struct {
 	top      int // boxes outside of other boxes
 	t        int // boxes with a T001 label
 	named    int // boxes with a "Task 1:" label
-	strays   int // boxes without a number before the first one with a number, below the same heading
+	leading  int // boxes without a number before the first one with a number, below the same heading
 	majors   int // boxes with a "1." label
 	subs     int // boxes with a "1.1" label
 	family   bool
@@ -76,7 +76,7 @@ func (b *builder) facts() facts {
 			}
 			if m.label.kind == labelMajor {
 				if !led {
-					f.strays += loose
+					f.leading += loose
 				}
 				led = true
 				if m.label.zero {
@@ -157,7 +157,7 @@ func (b *builder) build() {
 	case b.taskList(f), b.piecesAsTasks(f):
 		b.plan.Format = FormatSuperpowers
 		b.buildTasks(f)
-	case f.named > 1 && f.strays == 0,
+	case f.named > 1 && f.leading == 0,
 		f.majors > 0 && f.named < 2 && f.labelled*2 >= f.top && (f.family || !b.numberedSections()):
 		b.plan.Format = FormatKiro
 		b.buildSections(f)

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	maxLine    = 1 << 20 // longer lines are truncated
-	maxText    = 4 << 10
-	maxStray   = 40
-	maxWaiting = 4096 // events not yet taken
-	maxInput   = 8 << 10
-	maxEntries = 50 // of denials and of background work
+	maxLine       = 1 << 20 // longer lines are truncated
+	maxText       = 4 << 10
+	maxOtherLines = 40
+	maxWaiting    = 4096 // events not yet taken
+	maxInput      = 8 << 10
+	maxEntries    = 50 // of denials and of background work
 )
 
 // Parser reads one agent's output. It is not safe for concurrent use.
@@ -111,7 +111,7 @@ func (p *Parser) line(line []byte, cut bool) {
 		return
 	}
 	if line[0] != '{' {
-		p.stray(string(line))
+		p.otherLine(string(line))
 		return
 	}
 	ended, torn := p.t.Ended, false
@@ -167,7 +167,7 @@ func (p *Parser) Close() {
 // Totals returns the totals so far.
 func (p *Parser) Totals() Totals { return p.t }
 
-func (p *Parser) stray(line string) {
+func (p *Parser) otherLine(line string) {
 	line = redact.Clean(phrase.CutBytes(line, 1<<10))
 	if line == "" || p.format == Codex && line == codexGreeting {
 		return
@@ -179,7 +179,7 @@ func (p *Parser) stray(line string) {
 		}
 		return
 	}
-	if len(p.t.OtherLines) == maxStray {
+	if len(p.t.OtherLines) == maxOtherLines {
 		p.t.OtherLines = append(p.t.OtherLines[:0], p.t.OtherLines[1:]...)
 	}
 	p.t.OtherLines = append(p.t.OtherLines, line)

@@ -41,7 +41,7 @@ func (p *Parser) plainLine(line string) {
 
 func (p *Parser) keepStray(line string) {
 	n := len(p.out)
-	p.stray(line)
+	p.otherLine(line)
 	p.out = p.out[:n] // already emitted
 }
 

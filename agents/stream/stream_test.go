@@ -59,7 +59,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		if n := len(p.Take()); n > maxWaiting {
 			t.Errorf("%s keeps %d events", f, n)
 		}
-		if n := len(p.Totals().OtherLines); n > maxStray {
+		if n := len(p.Totals().OtherLines); n > maxOtherLines {
 			t.Errorf("%s keeps %d stray lines", f, n)
 		}
 		if got := p.Totals(); f.Lines() && (got.Unknown != 9000 || got.Events != 9000) {
@@ -177,7 +177,7 @@ func fuzz(f *testing.F, format Format) {
 				t.Errorf("%d tokens", *n)
 			}
 		}
-		if len(got.Denials) > maxEntries || len(got.Pending) > maxEntries || len(got.OtherLines) > maxStray ||
+		if len(got.Denials) > maxEntries || len(got.Pending) > maxEntries || len(got.OtherLines) > maxOtherLines ||
 			len(got.Text) > maxText {
 			t.Errorf("too many entries or bytes are kept: %+v", got)
 		}

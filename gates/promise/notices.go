@@ -22,12 +22,15 @@ import (
 // RuleNotices marks a test file whose tests pass although the lines that they run are wrong, or are as they were.
 const RuleNotices = "tests-notice-nothing"
 
-// notices runs a test file of the batch on a wrong version of the batch's new functions: their operators and results are
-// wrong. New tests that run such a line and still pass check nothing, and so do tests that name a new function and run no
-// such line. Changed functions stay as they are: a test cannot notice a wrong cache or shortcut. If the batch corrects
-// something, the tests also run on the code before the change. It returns what is wrong with the tests, or "" if they
-// notice, or if nothing is known: the wrong version may not build.
-func notices(ctx context.Context, l *gates.Look, file string, took time.Duration) (blind string, err error) {
+// notices finds out what is wrong with the tests of a file of the batch, which passed in one within took. It returns ""
+// if they notice wrong code, or if nothing is known: the wrong version may not build.
+//
+// First it looks for the new tests among those that ran. Then it runs the file on a wrong version of the batch's new
+// functions: their operators and results are wrong. New tests that run such a line and still pass check nothing, and so
+// do tests that name a new function and run no such line. Changed functions stay as they are: a test cannot notice a
+// wrong cache or shortcut. If the batch corrects something, the file also runs on the code before the change.
+func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRun,
+	took time.Duration) (blind string, err error) {
 	s := l.Subject()
 	if s.Diff == nil {
 		return "", nil
@@ -36,6 +39,9 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file })
 	if err != nil || at < 0 {
 		return "", err
+	}
+	if blind = unrun(files[at], one); blind != "" {
+		return blind, nil
 	}
 	dir, err := os.MkdirTemp("", "runplan-lines-")
 	if err != nil {
@@ -89,41 +95,37 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 
 // unrun finds a file whose runner names its tests, and none of the new ones. A script prints any names it likes, and
 // JUnit may print others.
-func unrun(ctx context.Context, l *gates.Look, file string, one gates.SingleRun) (blind string, err error) {
-	s := l.Subject()
-	named := slices.Contains([]string{language.Go, language.Python, language.Node, language.Rust, language.Bats},
-		language.OfTest(file))
-	if s.Diff == nil || !named || one.Passed == 0 || len(one.Cases) < one.Passed {
-		return "", nil
+func unrun(f gates.File, one gates.SingleRun) (blind string) {
+	kind := language.OfTest(f.Path)
+	named := slices.Contains([]string{language.Go, language.Python, language.Node, language.Rust, language.Bats}, kind)
+	if !named || one.Passed == 0 || len(one.Cases) < one.Passed {
+		return ""
 	}
-	files, _, err := gates.Files(ctx, s.Diff, nil)
-	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file })
-	if err != nil || at < 0 {
-		return "", err
-	}
-	old := testcode.Read(file, files[at].Before)
-	for _, u := range testcode.Read(file, files[at].After).Units {
+	old := testcode.Read(f.Path, f.Before)
+	for _, u := range testcode.Read(f.Path, f.After).Units {
 		if _, was := old.Find(u.Name); was {
 			continue
 		}
-		parts := strings.Split(u.Name, " › ")
-		name := parts[len(parts)-1]
-		if gates.LanguageOf(file) == gates.LangPython {
+		groups := strings.Split(u.Name, testcode.GroupMark)
+		name := groups[len(groups)-1]
+		if kind == language.Python {
 			name = name[strings.LastIndex(name, ".")+1:]
 		}
 		name = strings.TrimSpace(name)
-		otherwise := strings.ContainsAny(name, "$%#\\`\"'") || strings.Contains(name, "  ") // the runner may print it otherwise
+		// the runner may print it otherwise
+		otherwise := strings.ContainsAny(name, "$%#\\`\"'") || strings.Contains(name, "  ")
 		if u.Skips > 0 || otherwise ||
 			slices.ContainsFunc(one.Cases, func(c testout.Case) bool { return strings.Contains(c.Name, name) }) {
-			return "", nil
+			return ""
 		}
 		blind = cmp.Or(blind, "none of the new tests ran, such as "+u.Name)
 	}
-	return blind, nil
+	return blind
 }
 
 // passes reports whether the tests of a file pass while other files have other texts.
-func passes(ctx context.Context, l *gates.Look, file string, texts map[string]string, limit time.Duration) (bool, error) {
+func passes(ctx context.Context, l *gates.Look, file string, texts map[string]string, limit time.Duration) (bool,
+	error) {
 	for p, text := range texts {
 		name := filepath.Join(l.Subject().Dir, filepath.FromSlash(p))
 		was, missing := os.ReadFile(name)
@@ -151,11 +153,12 @@ func passes(ctx context.Context, l *gates.Look, file string, texts map[string]st
 }
 
 var (
-	// wrongNow matches a text about a fault of the code as it is, asksTests one that wants tests of it, and unseenFault
-	// a fault that a test often cannot show.
+	// wrongNow matches a text about a fault in the present code.
 	wrongNow = lazyre.New(`(?i)\b(?:today|currently|at present|so far|wrong(?:ly)?|bugs?|incorrect\w*|crash\w*|panics?|ignores?|broken)\b|` +
 		`(?m)^[^\w\n]*(?:(?:Task|Step) [\w.]+\W+)?(?:Fix|Correct|Repair)\b`)
-	asksTests   = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b`)
+	// asksTests matches a text that asks for tests.
+	asksTests = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b`)
+	// unseenFault matches a text about a fault that a test often cannot show.
 	unseenFault = lazyre.New(`(?i)\b(?:races?|racy|flak\w*|leak\w*|deadlock\w*|perform\w*|slow\w*|speed\w*|efficien\w*|optimi[sz]\w*|memory|` +
 		`alloc\w*|threads?|concurren\w*|refactor\w*|typing|types?|annotat\w*|lint\w*|compil\w*|platforms?|systems?|characteri[sz]\w*)\b|\b[Oo]n (?:Windows|macOS|Linux)\b`)
 )
@@ -218,7 +221,8 @@ func declaredIn(text, line string) bool {
 		return false
 	}
 	for l := range strings.Lines(text) {
-		if m := receiver.FindStringSubmatch(l); declared(strings.TrimRight(l, "\n")) == name && slices.Equal(m[min(len(m), 1):], of[min(len(of), 1):]) {
+		if m := receiver.FindStringSubmatch(l); declared(strings.TrimRight(l, "\n")) == name &&
+			slices.Equal(m[min(len(m), 1):], of[min(len(of), 1):]) {
 			return true
 		}
 	}
@@ -262,7 +266,8 @@ var (
 	control   = lazyre.New(`^(?:if|for|while|switch|catch|with|elif|until)$`)
 	built     = lazyre.New(`\b(?:dist|build|target)/`) // tests that run what was built do not run the changed lines
 	goPackage = lazyre.New(`(?m)^package \w+`)
-	marks     = map[string]string{".py": `open("MARK", "a").close()`, ".rb": `File.write("MARK", "")`, ".go": `runplanRan()`,
+	marks     = map[string]string{".py": `open("MARK", "a").close()`, ".rb": `File.write("MARK", "")`,
+		".go": `runplanRan()`,
 		".rs": `std::fs::write("MARK", "").ok();`,
 		".js": `process.getBuiltinModule("fs").writeFileSync("MARK", "");`, ".sh": `: >"MARK";`}
 	empty = map[string]string{".py": "None", ".rb": "nil", ".js": "undefined"}

@@ -32,8 +32,8 @@ func NoCode(folder string) string {
 	return ""
 }
 
-// Outermost returns the outermost folder, with its path, of a slash-separated path for whose name is holds; "" if there
-// is none.
+// Outermost returns the path of the outermost folder whose name satisfies is, in a slash-separated path. It returns ""
+// if there is none.
 func Outermost(p string, is func(folder string) bool) string {
 	for at := 0; ; {
 		folder, _, ok := strings.Cut(p[at:], "/")
