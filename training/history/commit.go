@@ -64,9 +64,9 @@ type work struct {
 	rng      *rand.Rand
 }
 
-// loader reads the data of many commits at a time, in two pipelined steps.
+// loader reads the data of many commits at a time. After the steps begin, look, near and choose, each commit has either a
+// reason or all data for its examples.
 type loader struct {
-	beside   *git.Objects // for files other than code, so that the second step does not wait for the first
 	forest   *forest
 	cache    *versionCache
 	sentry   sentry
@@ -109,11 +109,6 @@ func (l *loader) begin(ctx context.Context, commits []git.Past) ([]*work, error)
 		}
 	}
 	return all, each(ctx, all, l.contents, l.trees)
-}
-
-// goOn reads the surroundings of the changes. Afterwards each commit has either a reason or all data for its examples.
-func (l *loader) goOn(ctx context.Context, all []*work) error {
-	return each(ctx, all, l.look, l.near, l.choose)
 }
 
 // each runs steps on the commits that have no reason yet.

@@ -112,20 +112,23 @@ func Run(ctx context.Context, o Options) (Manifest, error) {
 // read processes a history and writes the examples.
 func (o Options) read(ctx context.Context, b *book, span git.Span, total int) error {
 	ctx, cancel := context.WithCancel(ctx)
-	objects, beside := o.Repo.Objects(ctx), o.Repo.Objects(ctx)
+	objects, otherFiles := o.Repo.Objects(ctx), o.Repo.Objects(ctx)
 	defer objects.Close()
-	defer beside.Close()
+	defer otherFiles.Close()
 	l := &loader{
-		beside: beside, forest: newForest(objects),
+		forest: newForest(objects),
 		cache:  newVersionCache(objects, newReader(o.Program, o.Repo.Root)),
 		sentry: newSentry(o.Repo.Root, o.Redact),
 		seed:   o.Seed, reverted: maps.Clone(b.taken),
 	}
+	search := otherText{otherFiles, newSentry(o.Repo.Root, o.Redact)}
 	begun, stopBegin := lists.Ahead(o.begun(ctx, l, span), 1)
-	loaded, stopLoad := lists.Ahead(l.loaded(ctx, begun), 1)
+	searched, stopSearch := lists.Ahead(then(ctx, begun, search.refuse), 1)
+	loaded, stopLoad := lists.Ahead(then(ctx, searched, l.look, l.near, l.choose), 1)
 	defer func() { // nothing may use the objects any longer
 		cancel()
 		stopLoad()
+		stopSearch()
 		stopBegin()
 	}()
 	m := &maker{Options: o, sentry: newSentry(o.Repo.Root, o.Redact),
@@ -199,12 +202,13 @@ func (o Options) begun(ctx context.Context, l *loader, span git.Span) iter.Seq2[
 	}
 }
 
-// loaded reads the surroundings of begun commits.
-func (l *loader) loaded(ctx context.Context, begun iter.Seq2[[]*work, error]) iter.Seq2[[]*work, error] {
+// then applies steps to the commits of a pipeline.
+func then(ctx context.Context, seq iter.Seq2[[]*work, error],
+	steps ...func(context.Context, []*work) error) iter.Seq2[[]*work, error] {
 	return func(yield func([]*work, error) bool) {
-		for works, err := range begun {
+		for works, err := range seq {
 			if err == nil {
-				err = l.goOn(ctx, works)
+				err = each(ctx, works, steps...)
 			}
 			if !yield(works, err) {
 				return

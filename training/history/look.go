@@ -6,40 +6,44 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/wordset"
 )
 
-// look refuses commits with secrets and outlines the others.
-func (l *loader) look(ctx context.Context, all []*work) error {
-	// Files other than code are only searched for secrets: a commit that adds a key to a settings file gives no
-	// example.
-	var beside []string
+// otherText is the text of commits outside of their code: their messages and other files. It has its own process of git
+// and its own memory, so that the steps before and after it need not wait.
+type otherText struct {
+	objects *git.Objects
+	sentry  sentry
+}
+
+// refuse refuses commits with secrets in that text: a commit that adds a key to a settings file gives no example.
+func (o otherText) refuse(ctx context.Context, all []*work) error {
+	var names []string
 	var of []*work
-	var paths []string
+	var texts []text
 	for _, w := range all {
 		for _, e := range w.Entries {
 			_, after := e.Blobs()
 			if after != "" && !slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path }) &&
 				!pictures.Has(strings.ToLower(path.Ext(e.Path))) {
-				beside, of, paths = append(beside, after), append(of, w), append(paths, e.Path)
+				names, of, texts = append(names, after), append(of, w), append(texts, text{path: e.Path})
 			}
 		}
 	}
-	var texts []text
-	objects, err := l.beside.Read(beside)
+	objects, err := o.objects.Read(names)
 	if err != nil {
 		return err
 	}
-	for i, o := range objects {
-		if len(o.Data) > mostBytes {
-			o.Data = nil
+	for i, x := range objects {
+		if len(x.Data) <= mostBytes {
+			texts[i].text = string(x.Data)
 		}
-		texts = append(texts, text{paths[i], string(o.Data)})
 	}
 	for _, w := range all {
 		texts, of = append(texts, text{"message.txt", w.Message}), append(of, w)
 	}
-	found, err := l.sentry.look(ctx, texts)
+	found, err := o.sentry.look(ctx, texts)
 	if err != nil {
 		return err
 	}
@@ -48,7 +52,11 @@ func (l *loader) look(ctx context.Context, all []*work) error {
 			w.reason = Secret
 		}
 	}
-	all = open(all)
+	return nil
+}
+
+// look refuses commits with secrets in their code and outlines the others.
+func (l *loader) look(ctx context.Context, all []*work) error {
 	if err := l.sentry.sources(ctx, sidesOf(all)); err != nil {
 		return err
 	}
