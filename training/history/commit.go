@@ -64,12 +64,11 @@ type work struct {
 	rng      *rand.Rand
 }
 
-// loader reads the data of many commits at a time. After the steps begin, look, near and choose, each commit has either a
-// reason or all data for its examples.
+// loader reads the changes of commits, many at a time.
 type loader struct {
+	objects  *git.Objects
 	forest   *forest
 	cache    *versionCache
-	sentry   sentry
 	seed     uint64
 	reverted map[string]bool
 }
@@ -112,7 +111,7 @@ func (l *loader) begin(ctx context.Context, commits []git.Past) ([]*work, error)
 }
 
 // each runs steps on the commits that have no reason yet.
-func each(ctx context.Context, all []*work, steps ...func(context.Context, []*work) error) error {
+func each(ctx context.Context, all []*work, steps ...step) error {
 	for _, step := range steps {
 		if err := step(ctx, open(all)); err != nil {
 			return err
@@ -151,7 +150,7 @@ func (l *loader) contents(ctx context.Context, all []*work) error {
 			}
 		}
 	}
-	have, bad, err := l.cache.get(wants)
+	have, bad, err := l.cache.get(l.objects, wants)
 	if err != nil {
 		return err
 	}

@@ -112,30 +112,35 @@ func Run(ctx context.Context, o Options) (Manifest, error) {
 // read processes a history and writes the examples.
 func (o Options) read(ctx context.Context, b *book, span git.Span, total int) error {
 	ctx, cancel := context.WithCancel(ctx)
-	objects, otherFiles := o.Repo.Objects(ctx), o.Repo.Objects(ctx)
-	defer objects.Close()
-	defer otherFiles.Close()
-	l := &loader{
-		forest: newForest(objects),
-		cache:  newVersionCache(objects, newReader(o.Program, o.Repo.Root)),
-		sentry: newSentry(o.Repo.Root, o.Redact),
-		seed:   o.Seed, reverted: maps.Clone(b.taken),
+	var objects [3]*git.Objects // one process of git for each step that reads, so that none waits for another one
+	for i := range objects {
+		objects[i] = o.Repo.Objects(ctx)
+		defer objects[i].Close()
 	}
-	search := otherText{otherFiles, newSentry(o.Repo.Root, o.Redact)}
-	begun, stopBegin := lists.Ahead(o.begun(ctx, l, span), 1)
-	searched, stopSearch := lists.Ahead(then(ctx, begun, search.refuse), 1)
-	loaded, stopLoad := lists.Ahead(then(ctx, searched, l.look, l.near, l.choose), 1)
+	newSentry := func() sentry { return newSentry(o.Repo.Root, o.Redact) }
+	cache := newVersionCache(newReader(o.Program, o.Repo.Root))
+	l := &loader{objects: objects[0], forest: newForest(objects[0]), cache: cache, seed: o.Seed,
+		reverted: maps.Clone(b.taken)}
+	others, code := otherText{objects[1], newSentry()}, changedCode{cache, newSentry()}
+	around := newSurroundings(objects[2], cache, newSentry())
+	// Commits go through a pipeline: each step works on other commits at the same time.
+	pipe := o.begun(ctx, l, span)
+	var stops []func()
+	for _, steps := range [][]step{nil, {others.refuse}, {code.look}, {around.near, around.choose}} {
+		ahead, stop := lists.Ahead(then(ctx, pipe, steps...), 1)
+		pipe, stops = ahead, append(stops, stop)
+	}
 	defer func() { // nothing may use the objects any longer
 		cancel()
-		stopLoad()
-		stopSearch()
-		stopBegin()
+		for _, stop := range slices.Backward(stops) {
+			stop()
+		}
 	}()
-	m := &maker{Options: o, sentry: newSentry(o.Repo.Root, o.Redact),
+	m := &maker{Options: o, sentry: newSentry(),
 		guard: training.Guard{Redact: o.Redact, Canary: o.Canary}, repo: b.state.Plan.Repo,
 		words: recent.NewShared[uint64](mostTerms, func(terms []uint64) int { return len(terms) + 10 })}
 	resumed := b.state.Done
-	for works, err := range loaded {
+	for works, err := range pipe {
 		if err != nil {
 			return err
 		}
@@ -202,9 +207,11 @@ func (o Options) begun(ctx context.Context, l *loader, span git.Span) iter.Seq2[
 	}
 }
 
+// step works on commits without a reason, and may give them one.
+type step func(context.Context, []*work) error
+
 // then applies steps to the commits of a pipeline.
-func then(ctx context.Context, seq iter.Seq2[[]*work, error],
-	steps ...func(context.Context, []*work) error) iter.Seq2[[]*work, error] {
+func then(ctx context.Context, seq iter.Seq2[[]*work, error], steps ...step) iter.Seq2[[]*work, error] {
 	return func(yield func([]*work, error) bool) {
 		for works, err := range seq {
 			if err == nil {

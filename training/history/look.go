@@ -55,30 +55,32 @@ func (o otherText) refuse(ctx context.Context, all []*work) error {
 	return nil
 }
 
+// changedCode is the code that commits change.
+type changedCode struct {
+	cache  *versionCache
+	sentry sentry
+}
+
 // look refuses commits with secrets in their code and outlines the others.
-func (l *loader) look(ctx context.Context, all []*work) error {
-	if err := l.sentry.sources(ctx, sidesOf(all)); err != nil {
+func (c changedCode) look(ctx context.Context, all []*work) error {
+	if err := c.cache.search(ctx, c.sentry, sidesOf(all)); err != nil {
 		return err
 	}
 	for _, w := range all {
 		if slices.ContainsFunc(w.changes, func(c *change) bool {
-			return c.before != nil && *c.before.secret || c.after != nil && *c.after.secret
+			return c.before != nil && c.before.secret || c.after != nil && c.after.secret
 		}) {
 			w.reason = Secret
 		}
 	}
 	all = open(all)
-	sides := sidesOf(all)
-	if err := l.cache.reader.parse(ctx, sides); err != nil {
+	if err := c.cache.outline(ctx, sidesOf(all)); err != nil {
 		return err
 	}
-	if err := l.cache.outlined(ctx, sides); err != nil {
-		return err
-	}
-	for _, w := range all {
-		w.understand()
-	}
-	return nil
+	return parallel(ctx, len(all), func(i int) error {
+		all[i].understand()
+		return nil
+	})
 }
 
 // sidesOf returns the file versions that commits change, without duplicates.

@@ -7,19 +7,33 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
+// surroundings are the files that commits do not change.
+type surroundings struct {
+	objects *git.Objects
+	cache   *versionCache
+	sentry  sentry
+	modules *recent.Map[string, string] // blob of a go.mod → module path
+}
+
+func newSurroundings(o *git.Objects, c *versionCache, s sentry) surroundings {
+	return surroundings{o, c, s, recent.New[string](5000, func(string) int { return 1 })}
+}
+
 // near reads the files that the changed files import.
-func (l *loader) near(ctx context.Context, all []*work) error {
+func (r surroundings) near(ctx context.Context, all []*work) error {
 	var wants []want
 	for _, w := range all {
 		for _, c := range w.changes {
 			s := cmp.Or(c.before, c.after)
-			targets, err := l.cache.targets(s, w.tree)
+			targets, err := r.targets(s, w.tree)
 			if err != nil {
 				return err
 			}
@@ -32,11 +46,11 @@ func (l *loader) near(ctx context.Context, all []*work) error {
 			}
 		}
 	}
-	have, _, err := l.cache.get(wants)
+	have, _, err := r.cache.get(r.objects, wants)
 	if err != nil {
 		return err
 	}
-	if err := l.outlineAll(ctx, have); err != nil {
+	if err := r.outlineAll(ctx, have); err != nil {
 		return err
 	}
 	for _, w := range all {
@@ -46,14 +60,14 @@ func (l *loader) near(ctx context.Context, all []*work) error {
 }
 
 // outlineAll outlines file versions and searches them for secrets, in a fixed order.
-func (l *loader) outlineAll(ctx context.Context, have versions) error {
+func (r surroundings) outlineAll(ctx context.Context, have versions) error {
 	list := slices.SortedFunc(maps.Values(have), func(a, b *source) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.blob, b.blob))
 	})
-	if err := l.sentry.sources(ctx, list); err != nil {
+	if err := r.cache.search(ctx, r.sentry, list); err != nil {
 		return err
 	}
-	return l.cache.outlined(ctx, list)
+	return r.cache.outline(ctx, list)
 }
 
 // takes reports whether the changed code may use an imported file.
@@ -143,11 +157,11 @@ func (w *work) depend(have versions) {
 }
 
 // choose draws the irrelevant files: neighbours, and files whose path contains words of the task.
-func (l *loader) choose(ctx context.Context, all []*work) error {
+func (r surroundings) choose(ctx context.Context, all []*work) error {
 	const pool = 200
-	var wants []want
 	hits := make([][]found, len(all))
-	for i, w := range all {
+	err := parallel(ctx, len(all), func(i int) error {
+		w := all[i]
 		stems := map[string]string{}
 		for _, k := range w.keywords {
 			if stems[retrieve.Stem(k)] == "" {
@@ -160,13 +174,20 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 		w.rng.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
 		slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(len(b.words), len(a.words)) })
 		hits[i] = list[:min(mostOthers, len(list))]
-		wants = append(wants, lists.Map(hits[i], func(f found) want { return want{f.path, f.blob} })...)
-	}
-	have, _, err := l.cache.get(wants)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	if err := l.outlineAll(ctx, have); err != nil {
+	var wants []want
+	for _, list := range hits {
+		wants = append(wants, lists.Map(list, func(f found) want { return want{f.path, f.blob} })...)
+	}
+	have, _, err := r.cache.get(r.objects, wants)
+	if err != nil {
+		return err
+	}
+	if err := r.outlineAll(ctx, have); err != nil {
 		return err
 	}
 	for i, w := range all {
@@ -175,7 +196,7 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 		w.others = nil
 		for _, f := range hits[i] {
 			s := have[want{f.path, f.blob}]
-			if s != nil && s.skip == "" && !*s.secret {
+			if s != nil && s.skip == "" && !s.secret {
 				w.others = append(w.others,
 					related{source: s, why: "it has words of the task: " + strings.Join(f.words, ", "), tier: 1})
 			}

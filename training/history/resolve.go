@@ -28,7 +28,7 @@ const mostPackage = 40
 
 // targets resolves the imports of a file by the tree alone. For a Go package it returns all files; their outlines show
 // which declare the used names.
-func (s *versionCache) targets(f *source, tree *folder) ([]target, error) {
+func (r surroundings) targets(f *source, tree *folder) ([]target, error) {
 	var out []target
 	add := func(name string, names []outline.Name, alias string) {
 		l := tree.file(name)
@@ -47,7 +47,7 @@ func (s *versionCache) targets(f *source, tree *folder) ([]target, error) {
 	}
 	switch f.language {
 	case outline.Go:
-		return s.goTargets(f, tree)
+		return r.goTargets(f, tree)
 	case outline.Python:
 		for _, i := range f.imports {
 			pythonTargets(f.path, i, tree, add)
@@ -66,7 +66,7 @@ func (s *versionCache) targets(f *source, tree *folder) ([]target, error) {
 func called(n outline.Name) string { return cmp.Or(n.As, n.Name) }
 
 // goTargets resolves imports within the file's module and adds the other files of its package.
-func (s *versionCache) goTargets(f *source, tree *folder) ([]target, error) {
+func (r surroundings) goTargets(f *source, tree *folder) ([]target, error) {
 	var out []target
 	take := func(dir string, t target) {
 		d := tree.at(dir)
@@ -89,7 +89,7 @@ func (s *versionCache) goTargets(f *source, tree *folder) ([]target, error) {
 	}
 	root, blob := moduleOf(path.Dir(f.path), tree)
 	if blob != "" {
-		module, err := s.module(blob)
+		module, err := r.module(blob)
 		if err != nil {
 			return nil, err
 		}
@@ -106,6 +106,20 @@ func (s *versionCache) goTargets(f *source, tree *folder) ([]target, error) {
 	}
 	take(path.Dir(f.path), target{why: "in the package of " + f.path, sibling: true})
 	return out, nil
+}
+
+// module returns the module path that a go.mod declares.
+func (r surroundings) module(blob string) (string, error) {
+	return r.modules.Load(blob, func() (string, error) {
+		objects, err := r.objects.Read([]string{blob})
+		if err != nil {
+			return "", err
+		}
+		if m := moduleLine.FindSubmatch(objects[0].Data); m != nil {
+			return string(m[1]), nil
+		}
+		return "", nil
+	})
 }
 
 // moduleOf finds the go.mod above a folder.

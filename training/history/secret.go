@@ -283,20 +283,11 @@ func (s sentry) search(ctx context.Context, all []text) ([]bool, error) {
 	return out, nil
 }
 
-// sources checks the file versions that were not checked yet.
+// sources checks file versions.
 func (s sentry) sources(ctx context.Context, all []*source) error {
-	var fresh []*source
-	var texts []text
-	for _, x := range all {
-		if x.secret == nil && !slices.Contains(fresh, x) {
-			fresh, texts = append(fresh, x), append(texts, text{x.path, x.text})
-		}
-	}
-	found, err := s.look(ctx, texts)
-	for i, x := range fresh {
-		if err == nil {
-			x.secret = &found[i]
-		}
+	found, err := s.look(ctx, lists.Map(all, func(x *source) text { return text{x.path, x.text} }))
+	for i := range found {
+		all[i].secret = found[i]
 	}
 	return err
 }

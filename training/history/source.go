@@ -31,9 +31,10 @@ type source struct {
 	text     string           // as stored in git
 	ended    []string         // lines with line ends
 	lines    []string         // lines as prompts show them
-	outlined bool
+	outlined chan struct{}    // see [versionCache.once]
 	findings
-	secret *bool // nil: not checked yet
+	searched chan struct{} // as outlined
+	secret   bool
 
 	chunkOnce sync.Once // examples are made at the same time
 	shown     string    // with line feeds alone
@@ -43,7 +44,7 @@ type source struct {
 }
 
 // sound reports whether an outlined file may be shown.
-func (s *source) sound() bool { return !s.broken && s.skip == "" && !*s.secret }
+func (s *source) sound() bool { return !s.broken && s.skip == "" && !s.secret }
 
 // findings holds the results of parsing a version of a file.
 type findings struct {
@@ -237,12 +238,13 @@ type reader struct {
 	dir     string
 	golang  *outline.GoMemory
 	python  *outline.PythonMemory
+	scripts *sync.Mutex // guards the fields below
 	script  *outline.ScriptMemory
 	faulty  map[string]bool // by path: whether the last version that was read as a whole has a parse error
 }
 
 func newReader(p patterns.Program, dir string) reader {
-	return reader{p, dir, outline.NewGoMemory(), outline.NewPythonMemory(), outline.NewScriptMemory(), map[string]bool{}}
+	return reader{p, dir, outline.NewGoMemory(), outline.NewPythonMemory(), &sync.Mutex{}, outline.NewScriptMemory(), map[string]bool{}}
 }
 
 // reads reports whether it supports a language.
@@ -270,6 +272,8 @@ func (r reader) outline(ctx context.Context, all []*source) error {
 	if err != nil || len(whole) == 0 {
 		return err
 	}
+	r.scripts.Lock()
+	defer r.scripts.Unlock()
 	r.script.Begin()
 	type script struct {
 		*question
@@ -342,7 +346,9 @@ func (r reader) alone(s *source) *question {
 	switch {
 	case s.language == "":
 	case s.language == outline.Go:
-		s.take(r.golang.Read(s.path, s.text))
+		o := r.golang.Read(s.path, s.text)
+		s.parsed, s.faulty, s.imports = true, o.Error != nil, o.Imports
+		s.take(o)
 	case !r.program.Found():
 		s.skip = "ast-grep is not installed"
 	default:
@@ -372,17 +378,6 @@ func (q *question) read(nodes []patterns.Node) {
 	o := outline.Glance(q.language, q.text, nodes)
 	q.parsed, q.faulty, q.imports = true, o.Error != nil, o.Imports
 	q.take(o)
-}
-
-// parse completely parses the changed sources.
-func (r reader) parse(ctx context.Context, all []*source) error {
-	return parallel(ctx, len(all), func(i int) error {
-		if s := all[i]; s.language == outline.Go && !s.parsed {
-			o := r.golang.Read(s.path, s.text)
-			s.parsed, s.faulty, s.imports = true, o.Error != nil, o.Imports
-		}
-		return nil
-	})
 }
 
 // Limits of what ast-grep is asked about at once.

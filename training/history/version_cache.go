@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -11,12 +12,11 @@ import (
 
 // versionCache is a bounded cache of file versions. Its versions may be requested concurrently.
 type versionCache struct {
-	objects *git.Objects
-	reader  reader
-	mutex   sync.Mutex // guards read and found
-	read    *recent.Map[want, *source]
-	found   *recent.Map[want, findings] // of ast-grep, kept longer than the text: to parse costs much more than to read
-	modules *recent.Map[string, string] // blob of a go.mod → module path
+	reader reader
+	mutex  sync.Mutex // guards the fields below, and which sources are begun
+	read   *recent.Map[want, *source]
+	found  *recent.Map[want, findings] // of ast-grep, kept longer than the text: to parse costs much more than to read
+	failed error                       // of a step that others may wait for
 }
 
 // mostHeld limits the text in the younger half of the cache. Derived data needs a few times as much. mostFound limits
@@ -26,11 +26,10 @@ const (
 	mostFound = 4 << 20
 )
 
-func newVersionCache(o *git.Objects, r reader) *versionCache {
-	return &versionCache{objects: o, reader: r,
-		read:    recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }),
-		found:   recent.New[want](mostFound, findings.size),
-		modules: recent.New[string](5000, func(string) int { return 1 })}
+func newVersionCache(r reader) *versionCache {
+	return &versionCache{reader: r,
+		read:  recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }),
+		found: recent.New[want](mostFound, findings.size)}
 }
 
 // want identifies a version of a file.
@@ -40,7 +39,7 @@ type want struct{ path, blob string }
 type versions map[want]*source
 
 // get returns file versions that are not outlined yet. For a version that cannot be used it returns a reason.
-func (s *versionCache) get(wants []want) (versions, map[want]Reason, error) {
+func (s *versionCache) get(from *git.Objects, wants []want) (versions, map[want]Reason, error) {
 	have, bad := versions{}, map[want]Reason{}
 	var ask []want
 	var names []string
@@ -55,7 +54,7 @@ func (s *versionCache) get(wants []want) (versions, map[want]Reason, error) {
 		}
 	}
 	s.mutex.Unlock()
-	objects, err := s.objects.Read(names)
+	objects, err := from.Read(names)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,45 +78,74 @@ func (s *versionCache) get(wants []want) (versions, map[want]Reason, error) {
 	defer s.mutex.Unlock()
 	for _, w := range ask {
 		if x := have[w]; x != nil {
-			x.findings, x.outlined = s.found.Get(w)
+			known := false
+			if x.findings, known = s.found.Get(w); known {
+				x.outlined = ended
+			}
 			s.read.Put(w, x)
 		}
 	}
 	return have, bad, nil
 }
 
-// outlined outlines the sources that need it.
-func (s *versionCache) outlined(ctx context.Context, all []*source) error {
+// ended is the channel of work that has ended.
+var ended = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// search searches the sources for secrets.
+func (s *versionCache) search(ctx context.Context, with sentry, all []*source) error {
+	return s.once(all, func(x *source) *chan struct{} { return &x.searched }, func(fresh []*source) error {
+		return with.sources(ctx, fresh)
+	})
+}
+
+// outline outlines the sources.
+func (s *versionCache) outline(ctx context.Context, all []*source) error {
+	return s.once(all, func(x *source) *chan struct{} { return &x.outlined }, func(fresh []*source) error {
+		if err := s.reader.outline(ctx, fresh); err != nil {
+			return err
+		}
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		for _, x := range fresh {
+			if x.language != outline.Go { // whose outlines refer to the text, and are cheap
+				s.found.Put(want{x.path, x.blob}, x.findings)
+			}
+		}
+		return nil
+	})
+}
+
+// once does work for the sources for which it has not begun, and waits where another step of the pipeline has begun it.
+// of returns the channel of a source that is closed when its work has ended; nil means that it has not begun.
+func (s *versionCache) once(all []*source, of func(*source) *chan struct{}, work func([]*source) error) error {
 	var fresh []*source
+	var begun []chan struct{}
+	done := make(chan struct{})
+	s.mutex.Lock()
 	for _, x := range all {
-		if !x.outlined {
-			x.outlined = true
+		switch c := of(x); *c {
+		case nil:
+			*c = done
 			fresh = append(fresh, x)
+		case done: // it is in the list twice
+		default:
+			begun = append(begun, *c)
 		}
 	}
-	if err := s.reader.outline(ctx, fresh); err != nil {
-		return err
+	s.mutex.Unlock()
+	err := work(fresh)
+	s.mutex.Lock()
+	s.failed = cmp.Or(s.failed, err)
+	s.mutex.Unlock()
+	close(done)
+	for _, c := range begun {
+		<-c
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	for _, x := range fresh {
-		if x.language != outline.Go { // whose outlines refer to the text, and are cheap
-			s.found.Put(want{x.path, x.blob}, x.findings)
-		}
-	}
-	return nil
-}
-
-// module returns the module path that a go.mod declares.
-func (s *versionCache) module(blob string) (string, error) {
-	return s.modules.Load(blob, func() (string, error) {
-		objects, err := s.objects.Read([]string{blob})
-		if err != nil {
-			return "", err
-		}
-		if m := moduleLine.FindSubmatch(objects[0].Data); m != nil {
-			return string(m[1]), nil
-		}
-		return "", nil
-	})
+	return s.failed
 }

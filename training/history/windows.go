@@ -213,7 +213,7 @@ func (m *maker) chosen(all []*view, rng *rand.Rand) [][]window {
 // shownAs returns a part of a file as prompts show it. A part of a file without secrets has none.
 func (m *maker) shownAs(s *source, text string) string {
 	clean := fence.Clean(text)
-	if s.secret != nil && !*s.secret && clean == text {
+	if s.searched != nil && !s.secret && clean == text {
 		return text
 	}
 	return m.sentry.hide(clean)
