@@ -4,8 +4,6 @@ package app
 
 import (
 	"context"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/cli"
@@ -24,16 +22,7 @@ func Main(a cli.App) int {
 			return script.EngineMain(a.Args[1:], a.Environ, a.Stdout)
 		}
 	}
-	// A run mostly waits for agents and gates, so low memory use matters more than CPU time. Without the ballast, a
-	// small heap would be collected after each megabyte. The ballast raises the heap target, so about seven megabytes
-	// of garbage gather between two collections. It uses no physical memory, because nothing touches it. Its allocation
-	// starts a collection, so it waits for the first one: a short command ends before that.
-	ballast := new([]byte)
-	defer runtime.KeepAlive(ballast)
-	runtime.AddCleanup(new(*byte), func(ballast *[]byte) {
-		*ballast = make([]byte, 28<<20)
-		debug.SetGCPercent(20)
-	}, ballast)
+	cli.SaveMemory()
 	a.Root, a.Words = newRootCommand, withRun
 	return a.Execute(context.Background(), a.Args...)
 }

@@ -90,10 +90,9 @@ func (o *bootstrapOptions) bootstrapExamples(ctx context.Context, p *cli.Project
 	if p.Repo.Shallow() {
 		p.Warn("the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
 	}
-	// A bootstrap uses the CPU all the time, so memory is cheaper than collection: nothing is collected below the limit.
-	// Up to 100 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU
-	// time.
-	debug.SetGCPercent(-1)
+	// Memory is cheaper than collection: nothing is collected below the limit. Up to 80 MiB are live, however long the
+	// history is. A limit near that doubles the CPU time.
+	cli.CollectAt(-1)
 	debug.SetMemoryLimit(448 << 20)
 	progress, began := models.NewProgress(p.App), time.Now()
 	h.Progress = func(s history.Progress) { showBootstrap(progress, time.Since(began), s) }

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -91,7 +90,7 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 		return cli.CuratedTrouble(err)
 	}
 	defer db.Close()
-	debug.SetGCPercent(100) // indexing is short and uses the CPU all the time
+	cli.CollectAt(100) // indexing is short
 	progress := NewProgress(a)
 	began := time.Now()
 	res, err := knowledge.Index(ctx, knowledge.Options{
