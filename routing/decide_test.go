@@ -65,6 +65,11 @@ func TestMode(t *testing.T) {
 		"20 and a forecast": {score: 20, took: 10 * time.Minute, want: Team, workersW: 2,
 			reasons: []string{"the forecast is 20 min instead of 40 min, which saves 50 %; the parallelism score is " +
 				"20, not above 60"}},
+		"20 and a forecast for more workers": {score: 20, took: 10 * time.Minute, workers: 4, want: Team, workersW: 4,
+			reasons: []string{"the forecast is 10 min instead of 40 min, which saves 75 %"}},
+		"20 and a forecast for one worker": {score: 20, took: 10 * time.Minute, plan: wide(3), workers: 1, want: Team,
+			workersW: 1,
+			reasons:  []string{"the forecast is 20 min instead of 30 min, which saves 33 %"}},
 		"60 and no gain": {score: 60, took: time.Minute, plan: batches("A\nText.", "B\nText."), want: Headless,
 			reasons: []string{"is 60, and team mode needs more than 60"}},
 		"40, forecast, no teams": {score: 40, took: 10 * time.Minute, noTeams: true, want: Headless,
@@ -465,6 +470,54 @@ func TestLargePlanRunsSequentially(t *testing.T) {
 			len(d.Pairs))
 	}
 	runnable(t, d)
+}
+
+// A plan with too many paths for the analysis runs sequentially, even if it has few batches.
+func TestPlanOfManyPathsRunsSequentially(t *testing.T) {
+	p := plan(t, "1", "2")
+	p.Batches[1].Files.Create = []string{"x"}
+	for i := range 10000 {
+		p.Batches[0].Files.Create = append(p.Batches[0].Files.Create, fmt.Sprintf("d%d/", i))
+	}
+	d, err := Decide(p, Options{Mode: "team", Memory: machine(64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "1 -> 2 order: the plan is too large to be searched for parallel batches"
+	if diff := cmp.Diff(want, arrows(d)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The groups and the width are right in plans with more batches than a machine word has bits.
+func TestChainsOfManyBatches(t *testing.T) {
+	const n = 140
+	for _, chains := range []int{1, 2, 63, 64, 65, 67} {
+		p := plan(t, make([]string, n)...)
+		var last []string
+		for i := range p.Batches {
+			b := &p.Batches[i]
+			b.Key, b.Files.Create = fmt.Sprint(i), []string{fmt.Sprintf("d%d/f.txt", i)}
+			if i >= chains {
+				b.DependsOn = []string{fmt.Sprint(i - chains)}
+			}
+			if i >= n-chains {
+				last = append(last, b.Key)
+			}
+		}
+		d, err := Decide(p, Options{Mode: "team", Memory: machine(64)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(last, d.Width); diff != "" || len(d.Groups) != (n+chains-1)/chains {
+			t.Errorf("%d chains: %d groups, width: %s", chains, len(d.Groups), diff)
+		}
+		for i, s := range d.Steps {
+			if !slices.Equal(s.Needs, p.Batches[i].DependsOn) {
+				t.Errorf("%d chains: %s needs %v", chains, s.Batch, s.Needs)
+			}
+		}
+	}
 }
 
 func TestAbout(t *testing.T) {

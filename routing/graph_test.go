@@ -99,6 +99,8 @@ func TestEvidence(t *testing.T) {
 			fmt.Sprintf(names, "src/app/store.py")},
 		"a path from further up": {batches(a, other+"See /home/me/project/src/app/store.py"),
 			fmt.Sprintf(names, "home/me/project/src/app/store.py (src/app/store.py)")},
+		"a file, named in two ways": {batches(a, other+"Change `app/store.py` (see src/app/store.py)."),
+			fmt.Sprintf(names, "src/app/store.py")},
 		"a file's name":                {batches(a, other+"See `store.py`."), fmt.Sprintf(names, "src/app/store.py")},
 		"a name that two files have":   {batches(a+"\n- Create: `lib/store.py`", other+"See `store.py`."), ""},
 		"a part of a longer name":      {batches(a, other+"See `restore.py`, `store.pyc` and `other/app/store.py`."), ""},
@@ -135,6 +137,14 @@ func TestEvidence(t *testing.T) {
 			""},
 		"an identifier that is a word, in code": {batches(a+"\n\n```ts\nexport class Ledger {}\n```", other+
 			"It fills the `Ledger`."), fmt.Sprintf(names, "Ledger")},
+		"an identifier that is a word, in a fence": {batches(a+"\n\n```ts\nexport class Ledger {}\n```", other+
+			"```ts\nlet x: Ledger\n```"), fmt.Sprintf(names, "Ledger")},
+		"a function that is a word, called": {batches(a+"\n\n```python\ndef ledger():\n    pass\n```", other+
+			"```python\nx = ledger()\n```"), fmt.Sprintf(names, "ledger")},
+		"a function that is a word, not called": {batches(a+"\n\n```python\ndef ledger():\n    pass\n```", other+
+			"```python\nx = ledger\n```"), ""},
+		"a method that is a word": {batches(a+"\n\n```python\ndef ledger():\n    pass\n```", other+
+			"```python\nx.ledger()\n```"), ""},
 		"an identifier that is a word, in prose": {
 			batches(a+"\n\n```ts\nexport class Ledger {}\n```", other+"Ledger is a word."), ""},
 		"an identifier that any code has": {batches(a+"\n\n```go\nfunc main() {}\nfunc setup() {}\n```", other+

@@ -100,7 +100,7 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	d := Decision{Mode: Headless, Workers: 1, Reasons: []string{}, Steps: make([]Step, len(p.Batches))}
+	d := Decision{Mode: Headless, Reasons: []string{}, Steps: make([]Step, len(p.Batches))}
 	runs := make([]bool, len(p.Batches))
 	for i := range p.Batches {
 		s := Step{Batch: p.Batches[i].Key, Early: []string{}}
