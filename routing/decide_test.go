@@ -53,6 +53,7 @@ func TestMode(t *testing.T) {
 		want     Mode
 		workersW int
 		reasons  []string
+		not      string // no reason says this
 	}{
 		"19": {score: 19, want: Headless, reasons: []string{"is 19, below 20"}},
 		"20": {score: 20, want: Headless,
@@ -78,7 +79,8 @@ func TestMode(t *testing.T) {
 			reasons: []string{"team: the parallelism score is 61, above 60",
 				"2 workers: 16 GB available, 8 GB for each worker, at most 3 workers, up to 4 batches at the same time"}},
 		"61 without teams": {score: 61, noTeams: true, want: Headless,
-			reasons: []string{"enabled = true under [team], or RUNPLAN_AGENT_TEAMS=1, or use --mode team"}},
+			reasons: []string{"enabled = true under [team], or RUNPLAN_AGENT_TEAMS=1, or use --mode team"},
+			not:     "available memory"},
 		"61 without memory": {score: 61, memory: enough - 0.001, want: Headless,
 			reasons: []string{"available memory: 15.9 GB available; two workers of 8 GB need 16 GB"}},
 		"61 with just enough": {score: 61, memory: enough, want: Team, workersW: 2},
@@ -106,7 +108,7 @@ func TestMode(t *testing.T) {
 		"team requested and unknown memory": {score: 0, failing: true, mode: "team", want: Team, workersW: 1,
 			reasons: []string{"could not be read", "--workers N sets the number"}},
 		"team requested with workers": {score: 0, failing: true, mode: "team", workers: 4, want: Team, workersW: 4,
-			reasons: []string{"4 workers: --workers 4"}},
+			reasons: []string{"4 workers: --workers 4"}, not: "; memory may be too small"},
 		"team requested, concern-batched": {score: 0, plan: batches(build(1), build(2), late), memory: 64, mode: "team",
 			want: Team, workersW: 3},
 		"auto equals no mode": {score: 61, mode: "auto", want: Team, workersW: 2},
@@ -114,7 +116,8 @@ func TestMode(t *testing.T) {
 			reasons: []string{"memory may be too small: 16 GB available, 8 GB for each worker"}},
 		"workers beyond the width": {score: 61, workers: 9, memory: 64, want: Team, workersW: 4,
 			reasons: []string{"--workers 9, of which the plan has work for 4 at a time"}},
-		"fewer workers": {score: 61, workers: 1, memory: 64, want: Team, workersW: 1},
+		"fewer workers":         {score: 61, workers: 1, memory: 64, want: Team, workersW: 1, not: "memory may be too small"},
+		"workers that just fit": {score: 61, workers: 4, memory: 32, want: Team, workersW: 4, not: "memory may be too small"},
 		"workers in headless mode": {score: 0, workers: 4, want: Headless,
 			reasons: []string{"--workers 4 has no effect: headless mode runs one batch at a time"}},
 		"a rule of the user's that holds": {score: 0, noTeams: true, memory: 64,
@@ -152,6 +155,9 @@ func TestMode(t *testing.T) {
 				if !slices.ContainsFunc(d.Reasons, func(r string) bool { return strings.Contains(r, want) }) {
 					t.Errorf("no reason says %q", want)
 				}
+			}
+			if tt.not != "" && strings.Contains(strings.Join(d.Reasons, "\n"), tt.not) {
+				t.Errorf("a reason says %q", tt.not)
 			}
 			if t.Failed() {
 				t.Log(strings.Join(d.Reasons, "\n"))
@@ -521,8 +527,8 @@ func TestChainsOfManyBatches(t *testing.T) {
 }
 
 func TestAbout(t *testing.T) {
-	for d, want := range map[time.Duration]string{40 * time.Second: "40 s", 90 * time.Second: "2 min",
-		14 * time.Minute: "14 min", 3 * time.Hour: "3.0 h"} {
+	for d, want := range map[time.Duration]string{40 * time.Second: "40 s", 89 * time.Second: "89 s",
+		90 * time.Second: "2 min", 14 * time.Minute: "14 min", 119 * time.Minute: "119 min", 2 * time.Hour: "2.0 h"} {
 		if got := about(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}

@@ -69,6 +69,10 @@ func TestEvidence(t *testing.T) {
 		"context_refs and only a check": {batches(a, "B\ncontext_refs: README.md\n\nRun: `make test`"), ""},
 		"the same file": {batches("A\n**Files:**\n- Modify: `a.go`", "B\n**Files:**\n- Modify: `a.go`"),
 			"1 -> 2 files: both change a.go"},
+		"three files": {batches("A\n**Files:**\n- Modify: `a.go`, `b.go`, `c.go`",
+			"B\n**Files:**\n- Modify: `c.go`, `b.go`, `a.go`"), "1 -> 2 files: both change a.go, b.go and c.go"},
+		"four files": {batches("A\n**Files:**\n- Modify: `a.go`, `b.go`, `c.go`, `d.go`",
+			"B\n**Files:**\n- Modify: `a.go`, `b.go`, `c.go`, `d.go`"), "1 -> 2 files: both change a.go, b.go and 2 more"},
 		"the same file, spelled otherwise": {
 			batches("A\n**Files:**\n- Modify: `./src//a.go`", "B\n**Files:**\n- Modify: `src/a.go:10-20`"),
 			"1 -> 2 files: both change src/a.go"},
@@ -172,6 +176,13 @@ func TestEvidence(t *testing.T) {
 				"are independent: B3 names no files\n" +
 				"3 -> 4 order: nothing shows that they are independent: B3 names no files"},
 		"it says that it needs nothing": {batches("A\nText.", "B\ndepends_on: none\n\nText."), ""},
+		"it needs something that is no batch": {batches("A\nText.", "B\n**Depends on:** good weather\n\nText."),
+			"1 -> 2 order: nothing shows that they are independent: B1 and B2 name no files"},
+		"a look at the whole that needs something else": {
+			batches(a, "Integration wiring\n**Depends on:** good weather\n\n**Files:**\n- Modify: `main.py`"),
+			"1 -> 2 text: the title says \"integration\": it is about the results of earlier batches"},
+		"a look at the whole that needs nothing": {
+			batches(a, "Integration wiring\n**Depends on:** nothing\n\n**Files:**\n- Modify: `main.py`"), ""},
 		"what only runs commands": {batches(a, "B\ncontext_refs: src/app/store.py\n\nRun: `make`",
 			"C\n**Files:**\n- Modify: `c.py`"), "1 -> 2 context: context_refs names src/app/store.py, which B1 creates"},
 		"a look at the whole": {batches(a, other, "Integration wiring\n**Files:**\n- Modify: `main.py`"),
@@ -258,6 +269,23 @@ func TestEdgesContainReasonLines(t *testing.T) {
 	want := map[string]int{"12": 12, "13": 20, "14": 31, "23": 0, "34": 0}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s\n%s", diff, arrows(d))
+	}
+}
+
+// An edge that follows from the names of files alone has no line.
+func TestEdgesOfFilesHaveNoLine(t *testing.T) {
+	d := decided(t, batches("A\n**Files:**\n- Create: `web/package.json`", "B\n**Files:**\n- Create: `web/a.ts`",
+		"C\n**Files:**\n- Create: `src/ledger.py`", "D\n**Files:**\n- Test: `tests/test_ledger.py`",
+		"E\n**Files:**\n- Create: `retry/retry.go`", "F\n**Files:**\n- Create: `retry/wait.go`",
+		"G\n**Files:**\n- Modify: `g.py`\n\nOpen localhost:80.",
+		"H\n**Files:**\n- Modify: `g.py`\n\nOpen localhost:80."), Options{})
+	if len(d.Edges) != 4 {
+		t.Error(arrows(d))
+	}
+	for _, e := range d.Edges {
+		if e.Line != 0 {
+			t.Errorf("line %d: %s", e.Line, e.Reason)
+		}
 	}
 }
 
