@@ -252,14 +252,15 @@ func TestShorten(t *testing.T) {
 		limit int
 		want  string
 	}{
-		"it fits":                   {"a\nb", 3, "a\nb"},
-		"lines are left out":        {"a\nb\nc\n" + strings.Repeat("d\n", 50), 24, "a\nb\nc\n… 51 more lines"},
-		"one line too many":         {"aaaa\n" + strings.Repeat("b", 40), 24, "aaaa\n… 1 more line"},
-		"a long line is cut":        {long + "\nb", 121, strings.Repeat("é", 51) + "…\n… 1 more line"},
-		"no room for the note":      {"a\nb\nccccccccccccc", 4, ""},
-		"nothing":                   {"", 0, ""},
-		"no room at all":            {"abc", 0, ""},
-		"less than no room, by far": {"abc", -9, ""},
+		"it fits":                         {"a\nb", 3, "a\nb"},
+		"lines are left out":              {"a\nb\nc\n" + strings.Repeat("d\n", 50), 24, "a\nb\nc\n… 51 more lines"},
+		"one line too many":               {"aaaa\n" + strings.Repeat("b", 40), 24, "aaaa\n… 1 more line"},
+		"no room for a line and the note": {"a" + strings.Repeat("\nddddd", 10), 18, "… 11 more lines"},
+		"a long line is cut":              {long + "\nb", 121, strings.Repeat("é", 51) + "…\n… 1 more line"},
+		"no room for the note":            {"a\nb\nccccccccccccc", 4, ""},
+		"nothing":                         {"", 0, ""},
+		"no room at all":                  {"abc", 0, ""},
+		"less than no room, by far":       {"abc", -9, ""},
 	} {
 		got := shorten(c.text, c.limit)
 		if got != c.want {
