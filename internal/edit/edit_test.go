@@ -51,6 +51,8 @@ func TestApply(t *testing.T) {
 		"final newline stays":              {src: "a\nb\n", edit: block("b\n", "x\n"), want: "a\nx\n"},
 		"new file":                         {src: "", edit: block("", "x\n"), want: "x\n"},
 		"new file over an old one":         {src: "a\n", edit: block("", "x\n"), err: ErrExists},
+		"nothing would change":             {src: "a\n", edit: block("a\n", "a\n"), err: ErrSame},
+		"only other line ends":             {src: "a\n", edit: block("a\r\n", "a\n"), err: ErrSame},
 		"two blank lines":                  {src: "a\n\n\nb\n", edit: block("\n", "x\n"), err: ErrAmbiguous},
 		"no blank line":                    {src: "a\nb\n", edit: block("\n", "x\n"), err: ErrNotFound},
 		"only the line ends differ":        {src: "a\r\nb\nc\r\n", edit: block("a\nb\n", "x\n"), err: ErrNotFound},
