@@ -28,6 +28,9 @@ func TestImports(t *testing.T) {
 		"Go, in a module below": {"A\n**Files:**\n- Create: `svc/store/store.go`\n\n```file=svc/go.mod\nmodule " +
 			"example.com/x\n```", b("svc/cmd/main.go", "go", "import \"example.com/x/store\""),
 			"1 -> 2 text: svc/cmd/main.go is built with svc/go.mod, which B1 creates"},
+		"Go, in a module of another folder": {"A\n**Files:**\n- Create: `svc/store/store.go`\n\n```file=svc/go.mod\nmodule " +
+			"example.com/x\n```", b("cmd/main.go", "go", "import \"example.com/x/store\""),
+			"1 -> 2 text: imports example.com/x/store (svc/store), which B1 creates"},
 		"Go, the name is in a command": {a("store/store.go") + "\n\nRun: `go mod init x`",
 			b("cmd/main.go", "go", "import \"x/store\""), "1 -> 2 text: imports x/store (store), which B1 creates"},
 		"Go, prose": {a("store/store.go"),
