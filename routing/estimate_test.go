@@ -225,7 +225,8 @@ func TestEstimateSourcePriority(t *testing.T) {
 	}
 }
 
-// The estimates that a plan states count for the batches that have one, and the source names them only if there are any.
+// The estimates that a plan states count for the batches that have one, and the source names them only if there are
+// any.
 func TestEstimatesOfPlan(t *testing.T) {
 	history := samples("r", "implementation", "medium", 3, 3, 3)
 	for stated, want := range map[string]string{

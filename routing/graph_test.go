@@ -398,8 +398,8 @@ func TestFencesMatchParser(t *testing.T) {
 	}
 }
 
-// A name connects batches only if it is specific: long enough, no number and no word of any code. A distinctive one has a
-// capital or an underscore inside, and cannot be a word of the text.
+// A name connects batches only if it is specific: long enough, no number and no word of any code. A distinctive one has
+// a capital or an underscore inside, and cannot be a word of the text.
 func TestSpecificNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"abc": "", "abcd": "usable word", "1abc": "word", "Config": "word", "config_": "word", "_main_": "word",

@@ -275,7 +275,8 @@ func (d Decision) run(keys []string) []string {
 
 // shared describes the file overlap of a group. Independent batches never share a file.
 func (d Decision) shared(group []string) string {
-	if slices.ContainsFunc(d.Pairs, func(p Pair) bool { return slices.Contains(group, p.A) && slices.Contains(group, p.B) }) {
+	if slices.ContainsFunc(d.Pairs,
+		func(p Pair) bool { return slices.Contains(group, p.A) && slices.Contains(group, p.B) }) {
 		return "overlap=0 files"
 	}
 	return "overlap unknown"

@@ -157,9 +157,11 @@ func TestAfterSynthesis(t *testing.T) {
 func TestReasonsContainEvidence(t *testing.T) {
 	const end = "; by all tests together it is right with a chance of 70 %"
 	for want, e := range map[string]*Evidence{
-		"1 test that fails without its change" + end:                                               {Own: 1, Likely: 70},
-		"2 tests that fail without its change, and passes 50 % of 1 such test of the others" + end: {Own: 2, Agreed: 50, Others: 1, Likely: 70},
-		"0 tests that fail without its change, and 100 % of 1 held-out test" + end:                 {Held: 100, Kept: 1, Likely: 70},
+		"1 test that fails without its change" + end: {Own: 1, Likely: 70},
+		"2 tests that fail without its change, and passes 50 % of 1 such test of the others" +
+			end: {Own: 2, Agreed: 50, Others: 1, Likely: 70},
+		"0 tests that fail without its change, and 100 % of 1 held-out test" +
+			end: {Held: 100, Kept: 1, Likely: 70},
 	} {
 		best := cand(1, 900, 9)
 		best.Measure.Evidence = e

@@ -214,7 +214,8 @@ func TestFlags(t *testing.T) {
 
 func TestParseSampleBatch(t *testing.T) {
 	got, err := ParseSampleBatch([]string{"B4=5", " b4b = 2,0A=1", "P5.2=3", "Build=4", "B0=1", "B9=3", "4=5"})
-	if diff := cmp.Diff(map[string]int{"4": 5, "4b": 2, "0A": 1, "P5.2": 3, "Build": 4, "0": 1, "9": 3}, got); err != nil ||
+	if diff := cmp.Diff(map[string]int{"4": 5, "4b": 2, "0A": 1, "P5.2": 3, "Build": 4, "0": 1, "9": 3},
+		got); err != nil ||
 		diff != "" {
 		t.Error(err, diff)
 	}

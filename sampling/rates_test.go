@@ -73,7 +73,8 @@ func TestComparisonLines(t *testing.T) {
 			Retry: NewRate(80, 100)},
 		"too few to distinguish them: the difference is +0 points (-57 to +57)": {Sampling: NewRate(1, 2),
 			Retry: NewRate(1, 2)},
-		"too few to distinguish them: the difference is +100 points (-12 to +100)": {Sampling: NewRate(1, 1), Retry: NewRate(0, 1)},
+		"too few to distinguish them: the difference is +100 points (-12 to +100)": {Sampling: NewRate(1, 1),
+			Retry: NewRate(0, 1)},
 	} {
 		if got := c.Lines()[2]; got != want {
 			t.Errorf("%s, want %s", got, want)

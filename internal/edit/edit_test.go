@@ -104,7 +104,8 @@ func TestParse(t *testing.T) {
 		"path in a heading":      {"### File: `b.go`\n" + body, "", one("b.go", 2)},
 		"path before a fence":    {"b.go\n```go\n" + body + "```\n", "", one("b.go", 3)},
 		"path before two fences": {"b.go\n```\n```go\n" + body, "a.go", one("a.go", 4)},
-		"five marks are enough": {strings.NewReplacer("<<<<<<<", "<<<<<", "=======", "=====", ">>>>>>>", ">>>>>").Replace(body),
+		"five marks are enough": {strings.NewReplacer("<<<<<<<", "<<<<<", "=======", "=====", ">>>>>>>",
+			">>>>>").Replace(body),
 			"a", one("a", 1)},
 		"a word is not a path":     {"Changes\n" + body, "a.go", one("a.go", 2)},
 		"a usual name is a path":   {"Makefile\n" + body, "a.go", one("Makefile", 2)},
@@ -210,7 +211,8 @@ func TestSafePath(t *testing.T) {
 	}
 	for _, p := range []string{
 		"", ".", "/", "/etc/passwd", "../a", "a/../../b", "dir/..", `a\b`, `..\a`, "C:/a", "c:a", "a\x00b", "a\nb",
-		".git", ".git/config", ".GIT/config", "sub/.git/hooks/x", ".git./x", ".g\u200cit/x", ".gi\U000e0061t/x", "git~1/x", ".git:x",
+		".git", ".git/config", ".GIT/config", "sub/.git/hooks/x", ".git./x", ".g\u200cit/x", ".gi\U000e0061t/x", "git~1/x",
+		".git:x",
 		".runplan/config.toml", ".Runplan/x", "out/a", "out", "hooks/pre-commit", "dangling", "dangling/a", "file/a",
 	} {
 		if got, err := SafePath(root, p); !errors.Is(err, ErrUnsafePath) {
