@@ -130,6 +130,19 @@ func TestCustomScore(t *testing.T) {
 	}
 }
 
+// An expression can count evidence, of which there is one or none.
+func TestComparedIsOneOrZero(t *testing.T) {
+	s, err := NewScorer("compared")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, e := range map[int]*Evidence{0: nil, 1: {}} {
+		if got, err := s.Score(Measure{Passed: true, Evidence: e}); err != nil || got != want {
+			t.Errorf("%d (%v), want %d", got, err, want)
+		}
+	}
+}
+
 func TestExplain(t *testing.T) {
 	want := []Term{
 		{"tests", 12, 120, "12 passing tests: 10 × 12"},
