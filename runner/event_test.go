@@ -222,7 +222,8 @@ func TestRequirementsFitFirstEvent(t *testing.T) {
 
 // The outcomes of stopped work say nothing about the work.
 func TestTells(t *testing.T) {
-	for _, o := range []Outcome{OutcomeOK, OutcomeFailed, OutcomeUnchanged, OutcomeTimedOut, OutcomeConflict, OutcomeSkipped} {
+	for _, o := range []Outcome{OutcomeOK, OutcomeFailed, OutcomeUnchanged, OutcomeTimedOut, OutcomeConflict,
+		OutcomeSkipped} {
 		if !o.Tells() {
 			t.Errorf("%s must say something about the work", o)
 		}
