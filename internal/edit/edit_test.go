@@ -121,6 +121,8 @@ func TestParse(t *testing.T) {
 			[]Edit{{Path: "a", Search: "=======\n", Replace: ">>>>>>> REPLACE\n", Lines: true, Line: 1}}},
 		"a rule in the new text": {"<<<<<<< SEARCH\nT\n=======\nT\n=======\n>>>>>>> REPLACE\n", "a",
 			[]Edit{{Path: "a", Search: "T\n", Replace: "T\n=======\n", Lines: true, Line: 1}}},
+		"a delete block at the end": {"b.go\n<<<<<<< DELETE\n>>>>>>> DELETE", "",
+			[]Edit{{Path: "b.go", Delete: true, Line: 2}}},
 		"the path stays for the next": {"b.go\n" + body + "\n" + body, "", []Edit{
 			{Path: "b.go", Search: "old\n", Replace: "new\n", Lines: true, Line: 2},
 			{Path: "b.go", Search: "old\n", Replace: "new\n", Lines: true, Line: 8},
