@@ -117,7 +117,7 @@ type change struct {
 
 // parallel tries each change separately and suggests those that save most.
 func (s *layout) parallel() []planparse.Advice {
-	if len(s.run) < 2 || len(s.run) > mostAssessed {
+	if len(s.run) > mostAssessed {
 		return nil
 	}
 	alone, now, _ := s.simulate(assessWorkers, s.stated)

@@ -31,6 +31,7 @@ func TestAssess(t *testing.T) {
 				"instead of 1.0 times (by simulation)"}},
 		"a server in a parallel batch": {batches("A\nparallel_safe: true\n\nStart the server on localhost:8080."), []string{
 			"shared-runtime 1: batch 1 is marked parallel_safe but uses port 8080, starts a server, uses a fixed port"}},
+		"too many batches to try changes on": {batches(slices.Repeat([]string{"A\nText."}, mostAssessed+1)...), nil},
 		"apart": {batches(file("A", "a.py"), file("B", "b.py")), []string{
 			`parallel-safe : batches 1, 2 touch files that no other batch touches, and none names what another one makes; write "parallel_safe: true" below their headings`}},
 		"a test and its code": {batches(file("A", "src/ledger.py"), file("B", "tests/test_ledger.py"), file("C", "c.py")),

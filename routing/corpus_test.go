@@ -31,6 +31,9 @@ const (
 	offUnknown = 0.096
 )
 
+// memories are the sizes of the memory of the simulated machines, in GB.
+var memories = []float64{16, 64}
+
 func batchTakes(r *rand.Rand, b *planparse.Batch) time.Duration {
 	minutes := 3 * math.Pow(float64(max(len(b.Tasks), 1)), 0.7) * math.Exp(0.4*r.NormFloat64())
 	return time.Duration(minutes*float64(time.Minute)) + gatesTake + mergeTake
@@ -128,6 +131,12 @@ func quicker(up, off float64) Mode {
 // shares without the advice and without the error.
 func TestDecideNamesFasterMode(t *testing.T) {
 	plans := corpusPlans(t)
+	speedUps := map[string][]float64{} // by the name of the plan, for each size of memory
+	for _, p := range plans {
+		for _, memory := range memories {
+			speedUps[p.name] = append(speedUps[p.name], speedUp(t, p, memory))
+		}
+	}
 	for _, tt := range []struct {
 		name    string
 		history []Sample
@@ -137,12 +146,12 @@ func TestDecideNamesFasterMode(t *testing.T) {
 		var all, raw, chosen, named, equal, teams, advised int
 		var foretold []float64
 		for _, p := range plans {
-			for _, memory := range []float64{16, 64} {
+			for k, memory := range memories {
 				d, err := Decide(p.Plan, Options{TeamsEnabled: true, Memory: machine(memory), History: tt.history})
 				if err != nil {
 					t.Fatal(p.name, err)
 				}
-				up := speedUp(t, p, memory)
+				up := speedUps[p.name][k]
 				is := func(m Mode, off float64) int {
 					if q := quicker(up, off); q == "" || q == m {
 						return 1

@@ -53,6 +53,7 @@ func TestMode(t *testing.T) {
 		want     Mode
 		workersW int
 		reasons  []string
+		not      string // no reason says this
 	}{
 		"19": {score: 19, want: Headless, reasons: []string{"is 19, below 20"}},
 		"20": {score: 20, want: Headless,
@@ -65,6 +66,11 @@ func TestMode(t *testing.T) {
 		"20 and a forecast": {score: 20, took: 10 * time.Minute, want: Team, workersW: 2,
 			reasons: []string{"the forecast is 20 min instead of 40 min, which saves 50 %; the parallelism score is " +
 				"20, not above 60"}},
+		"20 and a forecast for more workers": {score: 20, took: 10 * time.Minute, workers: 4, want: Team, workersW: 4,
+			reasons: []string{"the forecast is 10 min instead of 40 min, which saves 75 %"}},
+		"20 and a forecast for one worker": {score: 20, took: 10 * time.Minute, plan: wide(3), workers: 1, want: Team,
+			workersW: 1,
+			reasons:  []string{"the forecast is 20 min instead of 30 min, which saves 33 %"}},
 		"60 and no gain": {score: 60, took: time.Minute, plan: batches("A\nText.", "B\nText."), want: Headless,
 			reasons: []string{"is 60, and team mode needs more than 60"}},
 		"40, forecast, no teams": {score: 40, took: 10 * time.Minute, noTeams: true, want: Headless,
@@ -73,7 +79,8 @@ func TestMode(t *testing.T) {
 			reasons: []string{"team: the parallelism score is 61, above 60",
 				"2 workers: 16 GB available, 8 GB for each worker, at most 3 workers, up to 4 batches at the same time"}},
 		"61 without teams": {score: 61, noTeams: true, want: Headless,
-			reasons: []string{"enabled = true under [team], or RUNPLAN_AGENT_TEAMS=1, or use --mode team"}},
+			reasons: []string{"enabled = true under [team], or RUNPLAN_AGENT_TEAMS=1, or use --mode team"},
+			not:     "available memory"},
 		"61 without memory": {score: 61, memory: enough - 0.001, want: Headless,
 			reasons: []string{"available memory: 15.9 GB available; two workers of 8 GB need 16 GB"}},
 		"61 with just enough": {score: 61, memory: enough, want: Team, workersW: 2},
@@ -101,7 +108,7 @@ func TestMode(t *testing.T) {
 		"team requested and unknown memory": {score: 0, failing: true, mode: "team", want: Team, workersW: 1,
 			reasons: []string{"could not be read", "--workers N sets the number"}},
 		"team requested with workers": {score: 0, failing: true, mode: "team", workers: 4, want: Team, workersW: 4,
-			reasons: []string{"4 workers: --workers 4"}},
+			reasons: []string{"4 workers: --workers 4"}, not: "; memory may be too small"},
 		"team requested, concern-batched": {score: 0, plan: batches(build(1), build(2), late), memory: 64, mode: "team",
 			want: Team, workersW: 3},
 		"auto equals no mode": {score: 61, mode: "auto", want: Team, workersW: 2},
@@ -109,7 +116,8 @@ func TestMode(t *testing.T) {
 			reasons: []string{"memory may be too small: 16 GB available, 8 GB for each worker"}},
 		"workers beyond the width": {score: 61, workers: 9, memory: 64, want: Team, workersW: 4,
 			reasons: []string{"--workers 9, of which the plan has work for 4 at a time"}},
-		"fewer workers": {score: 61, workers: 1, memory: 64, want: Team, workersW: 1},
+		"fewer workers":         {score: 61, workers: 1, memory: 64, want: Team, workersW: 1, not: "memory may be too small"},
+		"workers that just fit": {score: 61, workers: 4, memory: 32, want: Team, workersW: 4, not: "memory may be too small"},
 		"workers in headless mode": {score: 0, workers: 4, want: Headless,
 			reasons: []string{"--workers 4 has no effect: headless mode runs one batch at a time"}},
 		"a rule of the user's that holds": {score: 0, noTeams: true, memory: 64,
@@ -147,6 +155,9 @@ func TestMode(t *testing.T) {
 				if !slices.ContainsFunc(d.Reasons, func(r string) bool { return strings.Contains(r, want) }) {
 					t.Errorf("no reason says %q", want)
 				}
+			}
+			if tt.not != "" && strings.Contains(strings.Join(d.Reasons, "\n"), tt.not) {
+				t.Errorf("a reason says %q", tt.not)
 			}
 			if t.Failed() {
 				t.Log(strings.Join(d.Reasons, "\n"))
@@ -460,16 +471,64 @@ func TestLargePlanRunsSequentially(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(d.Edges) != mostBatches || !strings.Contains(d.Edges[7].Reason, "too large to be searched") ||
-		len(d.Width) != 1 || d.Workers != 1 || len(d.Groups) != len(p.Batches) || len(d.Pairs) != 0 {
+		len(d.Width) != 1 || d.Workers != 1 || len(d.Groups) != len(p.Batches) || len(d.Pairs)+d.PairsLeftOut != 0 {
 		t.Errorf("%d edges, width %v, %d workers, %d groups, %d pairs", len(d.Edges), d.Width, d.Workers, len(d.Groups),
 			len(d.Pairs))
 	}
 	runnable(t, d)
 }
 
+// A plan with too many paths for the analysis runs sequentially, even if it has few batches.
+func TestPlanOfManyPathsRunsSequentially(t *testing.T) {
+	p := plan(t, "1", "2")
+	p.Batches[1].Files.Create = []string{"x"}
+	for i := range 10000 {
+		p.Batches[0].Files.Create = append(p.Batches[0].Files.Create, fmt.Sprintf("d%d/", i))
+	}
+	d, err := Decide(p, Options{Mode: "team", Memory: machine(64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "1 -> 2 order: the plan is too large to be searched for parallel batches"
+	if diff := cmp.Diff(want, arrows(d)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The groups and the width are right in plans with more batches than a machine word has bits.
+func TestChainsOfManyBatches(t *testing.T) {
+	const n = 140
+	for _, chains := range []int{1, 2, 63, 64, 65, 67} {
+		p := plan(t, make([]string, n)...)
+		var last []string
+		for i := range p.Batches {
+			b := &p.Batches[i]
+			b.Key, b.Files.Create = fmt.Sprint(i), []string{fmt.Sprintf("d%d/f.txt", i)}
+			if i >= chains {
+				b.DependsOn = []string{fmt.Sprint(i - chains)}
+			}
+			if i >= n-chains {
+				last = append(last, b.Key)
+			}
+		}
+		d, err := Decide(p, Options{Mode: "team", Memory: machine(64)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(last, d.Width); diff != "" || len(d.Groups) != (n+chains-1)/chains {
+			t.Errorf("%d chains: %d groups, width: %s", chains, len(d.Groups), diff)
+		}
+		for i, s := range d.Steps {
+			if !slices.Equal(s.Needs, p.Batches[i].DependsOn) {
+				t.Errorf("%d chains: %s needs %v", chains, s.Batch, s.Needs)
+			}
+		}
+	}
+}
+
 func TestAbout(t *testing.T) {
-	for d, want := range map[time.Duration]string{40 * time.Second: "40 s", 90 * time.Second: "2 min",
-		14 * time.Minute: "14 min", 3 * time.Hour: "3.0 h"} {
+	for d, want := range map[time.Duration]string{40 * time.Second: "40 s", 89 * time.Second: "89 s",
+		90 * time.Second: "2 min", 14 * time.Minute: "14 min", 119 * time.Minute: "119 min", 2 * time.Hour: "2.0 h"} {
 		if got := about(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}

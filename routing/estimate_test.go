@@ -225,6 +225,25 @@ func TestEstimateSourcePriority(t *testing.T) {
 	}
 }
 
+// The estimates that a plan states count for the batches that have one, and the source names them only if there are
+// any.
+func TestEstimatesOfPlan(t *testing.T) {
+	history := samples("r", "implementation", "medium", 3, 3, 3)
+	for stated, want := range map[string]string{
+		"estimate: 10m\n\n": "3 batches of 1 earlier run and the plan's own estimates", "": "3 batches of 1 earlier run",
+	} {
+		d := decided(t, batches("A\n"+stated+"**Files:**\n- Create: `a.py`", "B\n**Files:**\n- Create: `b.py`"),
+			Options{History: history})
+		first := 3 * time.Minute
+		if stated != "" {
+			first = 10 * time.Minute
+		}
+		if d.Steps[0].Expected != first || d.Steps[1].Expected != 3*time.Minute || d.Estimate.Source != want {
+			t.Errorf("%q: %v and %v by %s", stated, d.Steps[0].Expected, d.Steps[1].Expected, d.Estimate.Source)
+		}
+	}
+}
+
 // Without history the estimate contains only the speed-up, computed with equal durations for all batches.
 func TestEstimateWithoutHistory(t *testing.T) {
 	d := diamond(2)

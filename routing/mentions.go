@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -112,7 +113,7 @@ func (r *reader) words(text string, line int, code bool) {
 			if distinctive(name) {
 				r.stem(name, line)
 			}
-			if distinctive(name) || code && isPlainWord(name) && (name[0] >= 'A' && name[0] <= 'Z' || called && !member) {
+			if distinctive(name) || code && isPlainWord(name) && (unicode.IsUpper([]rune(name)[0]) || called && !member) {
 				r.name(name, line)
 			}
 		}

@@ -100,7 +100,7 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	d := Decision{Mode: Headless, Workers: 1, Reasons: []string{}, Steps: make([]Step, len(p.Batches))}
+	d := Decision{Mode: Headless, Reasons: []string{}, Steps: make([]Step, len(p.Batches))}
 	runs := make([]bool, len(p.Batches))
 	for i := range p.Batches {
 		s := Step{Batch: p.Batches[i].Key, Early: []string{}}
@@ -195,7 +195,7 @@ func unasked(p *planparse.Plan, steps []Step) {
 }
 
 func bounds(p *planparse.Plan, o Options) (from, to int, err error) {
-	to = len(p.Batches) - 1
+	to = len(p.Batches) // above all indexes
 	if o.From != "" {
 		found, err := find(p, "--from", o.From)
 		if err != nil {
@@ -210,7 +210,7 @@ func bounds(p *planparse.Plan, o Options) (from, to int, err error) {
 		}
 		to = found[len(found)-1]
 	}
-	if from > to && len(p.Batches) > 0 {
+	if from > to {
 		return 0, 0, fmt.Errorf("--from %s is after --to %s in the plan", o.From, o.To)
 	}
 	return from, to, nil

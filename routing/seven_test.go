@@ -106,6 +106,75 @@ func TestScoreReasons(t *testing.T) {
 	}
 }
 
+// Long lists of groups and of reasons are cut, and say how much is left out.
+func TestScoreReasonsAreLimited(t *testing.T) {
+	var bodies []string
+	for i := range 12 {
+		bodies = append(bodies, fmt.Sprintf("Part\n**Files:**\n- Modify: `d%d/f.txt`", i%2))
+	}
+	s := decided(t, batches(bodies...), Options{}).Score
+	want := "6 groups of independent batches: B1, B2; B3, B4; B5, B6; B7, B8 and 2 more"
+	if s.Plus[0] != want || len(s.Minus) != 9 || s.Minus[8] != "and 2 more" {
+		t.Errorf("%q, want %q\nagainst: %q", s.Plus[0], want, s.Minus)
+	}
+	s = decided(t, batches(bodies[:10]...), Options{}).Score
+	if len(s.Minus) != 8 || strings.Contains(s.Minus[7], "more") {
+		t.Errorf("%q", s.Minus)
+	}
+}
+
+// The log lists the mode with its reasons, the groups, the models and the early starts (ROUTE-11).
+func TestLogLines(t *testing.T) {
+	text, err := os.ReadFile("testdata/seven.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seven := decided(t, string(text), Options{TeamsEnabled: true, Memory: machine(21),
+		Models: map[string]string{"small": "s-1", "medium": "medium"}})
+	few := Decision{Mode: Team, Workers: 2, Memory: Memory{Note: "too\nlittle"},
+		Steps: []Step{{Batch: "1", Skip: "ticked off", Label: "small"}, {Batch: "2", Needs: []string{"1"}}, {Batch: "3"},
+			{Batch: "4"}},
+		Groups: [][]string{{"1", "2"}, {"2", "3", "4"}}}
+	alone := few
+	alone.Mode, alone.Workers = Headless, 1
+	for name, tt := range map[string]struct {
+		d    Decision
+		want []string
+	}{
+		"seven": {seven, []string{
+			"MODE: team (score=73, threshold=60, workers=2)",
+			"MODE: team -- team: the parallelism score is 73, above 60",
+			"MODE: team -- 2 workers: 21 GB available, 8 GB for each worker, at most 3 workers, up to 3 batches at the same time",
+			"PARALLEL: B1,B6 -- overlap=0 files, both depend on nothing",
+			"PARALLEL: B2,B4 -- overlap=0 files, both depend only on B1",
+			"PARALLEL: B3,B5 -- overlap=0 files, B3 depends on B2, B5 depends on B4",
+			"MODEL: B1-->medium -- implementation: creates 4 files, confidence=90%",
+			"MODEL: B2-->medium -- implementation: modifies 3 files, adds tests, confidence=90%",
+			"MODEL: B3-->small (s-1) -- verification: 0 creates, 5 run commands, confidence=95%",
+			"MODEL: B4-->medium -- implementation: creates 2 files, modifies 9 files, confidence=90%",
+			"MODEL: B5-->medium -- implementation: modifies 10 files, adds tests, confidence=90%",
+			"MODEL: B6-->small (s-1) -- wiring: no new logic: modifies 7 files, title says \"wire\", confidence=80%",
+			"MODEL: B7-->small (s-1) -- verification: 0 creates, 1 run command, confidence=95%",
+			"SPECULATE: B2 starts while B1's gates run -- overlap 0%",
+			"SPECULATE: B3 starts while B2's gates run -- overlap 0%",
+			"SPECULATE: B4 starts while B1's gates run -- overlap 0%",
+			"SPECULATE: B5 waits for B4's gates -- overlap 73%",
+		}},
+		"skipped batches": {few, []string{"MODE: team (score=0, threshold=60, workers=2)",
+			"MODE: team -- memory: too little", "PARALLEL: B2,B3,B4 -- overlap unknown, all depend on nothing"}},
+		"one worker": {alone, []string{"MODE: headless (score=0, threshold=60, workers=1)",
+			"MODE: headless -- memory: too little"}},
+	} {
+		var got []string
+		for _, x := range tt.d.LogLines(DefaultRules()) {
+			got = append(got, string(x.Kind)+": "+x.Text)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 // asShare formats a percentage: "20 %", "66.7 %". A fraction is never rounded up to a limit.
 func asShare(v float64) string {
 	if v == math.Trunc(v) {

@@ -29,7 +29,7 @@ var tiers = [][2]string{{Small, "haiku"}, {Medium, "sonnet"}, {Large, "opus"}}
 func TierOf(name string) (string, bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	t := lists.First(tiers, func(t [2]string) bool { return t[0] == name || t[1] == name })
-	return t[0], t[0] != ""
+	return t[0], t != [2]string{}
 }
 
 // Alias returns the short name of a tier: haiku for small. Any other name is returned unchanged.

@@ -82,6 +82,16 @@ func TestTiers(t *testing.T) {
 	}
 }
 
+// The reason for a model says whether a flag chose it.
+func TestOverrideIsNamed(t *testing.T) {
+	d := decided(t, fourKinds, Options{ModelOverride: map[string]string{"2": "opus"}})
+	for _, s := range d.Steps {
+		if strings.HasSuffix(s.Why, "; by --model-override") != (s.Batch == "2") {
+			t.Errorf("batch %s: %s", s.Batch, s.Why)
+		}
+	}
+}
+
 // An unknown name of a tier, model or batch is an error that lists the valid names; runplan never guesses.
 func TestTierErrors(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -50,7 +50,7 @@ func (g *graph) vocabulary() *vocabulary {
 		for _, name := range declarations(&g.plan.Batches[i], g.says[i]) {
 			v.own[i][name] = true
 			if m := v.names[name]; m == nil {
-				v.names[name] = &maker{[]int{i}, name, false}
+				v.names[name] = &maker{batches: []int{i}, what: name}
 			} else if !slices.Contains(m.batches, i) {
 				m.batches = append(m.batches, i)
 			}

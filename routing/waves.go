@@ -65,7 +65,7 @@ func (g *graph) marks() {
 		group, ok := g.group(i)
 		own := !ok || group.StartLine == b.StartLine
 		g.safe[i] = b.ParallelSafe && (g.says[i].safe || g.plan.Header.ParallelSafe || own && !g.marked(i))
-		if ok && !own && !g.safe[i] && (b.ParallelSafe && !g.marked(i) || group.Kind == "wave" && len(g.waves) > 1) {
+		if ok && !own && !g.safe[i] && (b.ParallelSafe && !g.marked(i) || group.Kind == "wave" && g.waves != nil) {
 			g.peers[i] = group.StartLine
 		}
 	}

@@ -178,6 +178,12 @@ func TestCostLimit(t *testing.T) {
 		"an agent gets what is left of the limit": {plan: "a b", info: Info{MaxCostUSD: 4}, script: `
 			start                                  -> a/r1-c0/execute left=4
 			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute left=3`},
+		"an agent gets what is left of a limit of one dollar": {plan: "a b", info: Info{MaxCostUSD: 1}, script: `
+			start                                  -> a/r1-c0/execute left=1
+			a/r1-c0/execute ok cost=0.25           -> a/r1-c0/gate b/r1-c0/execute left=0.75`},
+		"before any cost is known one agent works, also below a small limit": {plan: "a b c", info: Info{Workers: 3, MaxCostUSD: 0.9}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok cost=0.25           -> a/r1-c0/gate b/r1-c0/execute c/r1-c0/execute`},
 		"without a limit nothing is left or spent": {plan: "a b", script: `
 			start                                  -> a/r1-c0/execute left=0
 			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute left=0`},

@@ -3,6 +3,7 @@ package runner
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -221,7 +222,8 @@ func TestRequirementsFitFirstEvent(t *testing.T) {
 
 // The outcomes of stopped work say nothing about the work.
 func TestTells(t *testing.T) {
-	for _, o := range []Outcome{OutcomeOK, OutcomeFailed, OutcomeUnchanged, OutcomeTimedOut, OutcomeConflict, OutcomeSkipped} {
+	for _, o := range []Outcome{OutcomeOK, OutcomeFailed, OutcomeUnchanged, OutcomeTimedOut, OutcomeConflict,
+		OutcomeSkipped} {
 		if !o.Tells() {
 			t.Errorf("%s must say something about the work", o)
 		}
@@ -240,5 +242,13 @@ func TestPlaces(t *testing.T) {
 	}
 	if got := (Command{Batch: "a", Slot: &Slot{Number: 2}}).Place(); got != "a.c2" {
 		t.Error(got)
+	}
+}
+
+// A wording has one digest, and another wording has another.
+func TestWordingDigest(t *testing.T) {
+	one, other := WordingDigest("The log is kept."), WordingDigest("The log is kept")
+	if one == other || one != WordingDigest("The log is kept.") || !regexp.MustCompile(`^[0-9a-f]{8,}$`).MatchString(one) {
+		t.Errorf("%q and %q", one, other)
 	}
 }

@@ -77,7 +77,7 @@ func (m *Machine) meet(agent string, e Event) {
 	switch hits := l.hits[agent]; {
 	case hits > mostWaits || x.until.IsZero():
 		x.until = time.Time{}
-		if wait := m.backoff(agent, hits, e.Outage); wait > 0 {
+		if wait := m.backoff(agent, hits, e.Outage); wait != 0 {
 			x.until = l.now.Add(wait)
 			x.reason = fmt.Sprintf("%s; its end is unknown, wait %d takes %s", e.Reason, hits, wait)
 		}

@@ -50,9 +50,9 @@ func TestDecide(t *testing.T) {
 		"the highest of several negative ones wins": {[]Candidate{cand(1, -500, 9), cand(2, -100, 9)}, o, Use, 2,
 			"scores -100"},
 		"none passed": {[]Candidate{failed(1), failed(2), failed(3)}, o, Synthesize, 0,
-			"none of 3 candidates passed"},
+			"none of 3 candidates passed its gates; a synthesis reads all 3 attempts"},
 		"the only one has not passed": {[]Candidate{failed(1)}, o, Synthesize, 0,
-			"the only candidate has not passed"},
+			"the only candidate has not passed its gates; a synthesis reads its attempt"},
 		"none has a verdict": {[]Candidate{void(1), void(2)}, o, Undecided, 0, "nothing to decide"},
 		"no candidates":      {nil, o, Undecided, 0, "nothing to decide"},
 		"none passed, one without a verdict": {[]Candidate{failed(1), void(2)}, o, Synthesize, 0,
@@ -84,6 +84,10 @@ func TestDecide(t *testing.T) {
 		"without a share only equal ones are close": {[]Candidate{cand(1, 500, 9), cand(2, 499, 9)}, equal, Use, 1, "500"},
 		"equal without a share": {[]Candidate{cand(1, 500, 9), cand(2, 500, 9)}, equal, Synthesize, 1,
 			"the limit is 0 %"},
+		"with the whole as the share": {[]Candidate{cand(1, 100, 9), cand(2, 0, 9)}, Options{Close: 1}, Synthesize, 1, ""},
+		"a share above the whole counts as the whole": {[]Candidate{cand(1, 100, 9), cand(2, -1, 9)}, Options{Close: 2}, Use,
+			1, ""},
+		"a share below 0 counts as 0": {[]Candidate{cand(1, 500, 9), cand(2, 499, 9)}, Options{Close: -1}, Use, 1, "500"},
 		"close, but the first is good enough": {[]Candidate{cand(1, 500, 9), cand(2, 501, 9)}, first, Use, 2,
 			"stop_at_first"},
 		"none passed, though the first would do": {[]Candidate{failed(1), failed(2)}, first, Synthesize, 0, "none of 2"},
@@ -145,6 +149,25 @@ func TestAfterSynthesis(t *testing.T) {
 		if d.Next != c.next || d.Leader != c.leader || !slices.Equal(d.Passers, c.passers) ||
 			!strings.Contains(strings.Join(d.Reasons, "; "), c.why) {
 			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
+// The reasons contain the evidence for the best candidate, without the kinds of tests that nobody wrote.
+func TestReasonsContainEvidence(t *testing.T) {
+	const end = "; by all tests together it is right with a chance of 70 %"
+	for want, e := range map[string]*Evidence{
+		"1 test that fails without its change" + end: {Own: 1, Likely: 70},
+		"2 tests that fail without its change, and passes 50 % of 1 such test of the others" +
+			end: {Own: 2, Agreed: 50, Others: 1, Likely: 70},
+		"0 tests that fail without its change, and 100 % of 1 held-out test" +
+			end: {Held: 100, Kept: 1, Likely: 70},
+	} {
+		best := cand(1, 900, 9)
+		best.Measure.Evidence = e
+		reasons := Decide([]Candidate{best, cand(2, 100, 9)}, DefaultOptions()).Reasons
+		if !slices.Contains(reasons, "candidate 1 has "+want) {
+			t.Errorf("no %q in %q", want, reasons)
 		}
 	}
 }

@@ -231,8 +231,9 @@ func (req Request) costLine(n int) string {
 
 // label returns the display name of a batch: B4, or its name in the plan.
 func label(number string) string {
-	if number = batchNumber(phrase.Line(number)); number != "" && number[0] >= '0' && number[0] <= '9' {
-		return "B" + number
+	number = batchNumber(phrase.Line(number))
+	if name := "B" + number; batchNumber(name) == number {
+		return name
 	}
 	return number
 }

@@ -148,6 +148,14 @@ func TestPlanEstimatesCostAndTime(t *testing.T) {
 			"time: about x 4.5, ~18m vs 4m single (2 at once)"},
 		"seconds": {func(r *Request) { d := 1500 * time.Millisecond; r.Time = &d },
 			"Sampling B4: ~$1.20 for 3 candidates vs $0.40 single", "time: about x 3, ~5s vs 2s single (one after the other)"},
+		"a minute": {func(r *Request) { d := 20 * time.Second; r.Time = &d },
+			"Sampling B4: ~$1.20 for 3 candidates vs $0.40 single", "time: about x 3, ~1m vs 20s single (one after the other)"},
+		"a cent": {cost(0.01), "Sampling B4: ~$0.03 for 3 candidates vs $0.01 single",
+			"time: about x 3, ~12m vs 4m single (one after the other)"},
+		"a batch called 9": {func(r *Request) { r.Batch = "9"; none(r) }, "Sampling B9: 3 candidates; cost: no data",
+			"time: about x 3 (one after the other); no data on a single one"},
+		"a batch called b0": {func(r *Request) { r.Batch = "b0"; none(r) }, "Sampling B0: 3 candidates; cost: no data",
+			"time: about x 3 (one after the other); no data on a single one"},
 		"a batch called P5.2": {func(r *Request) { r.Batch = "P5.2"; none(r) }, "Sampling P5.2: 3 candidates; cost: no data",
 			"time: about x 3 (one after the other); no data on a single one"},
 	} {
@@ -205,8 +213,9 @@ func TestFlags(t *testing.T) {
 }
 
 func TestParseSampleBatch(t *testing.T) {
-	got, err := ParseSampleBatch([]string{"B4=5", " b4b = 2,0A=1", "P5.2=3", "Build=4", "B0=1", "4=5"})
-	if diff := cmp.Diff(map[string]int{"4": 5, "4b": 2, "0A": 1, "P5.2": 3, "Build": 4, "0": 1}, got); err != nil ||
+	got, err := ParseSampleBatch([]string{"B4=5", " b4b = 2,0A=1", "P5.2=3", "Build=4", "B0=1", "B9=3", "4=5"})
+	if diff := cmp.Diff(map[string]int{"4": 5, "4b": 2, "0A": 1, "P5.2": 3, "Build": 4, "0": 1, "9": 3},
+		got); err != nil ||
 		diff != "" {
 		t.Error(err, diff)
 	}

@@ -73,4 +73,11 @@ func TestUnwritableStoreIsAnError(t *testing.T) {
 	if err := s.Append(outcome("r", 1)); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("outcomes below a file: %v", err)
 	}
+	s.Path = file + ".json"
+	if err := os.Mkdir(s.Path+".lock", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(outcome("r", 1)); err == nil || !strings.Contains(err.Error(), "take the lock") {
+		t.Errorf("without a lock: %v", err)
+	}
 }

@@ -73,10 +73,15 @@ func TestComparisonLines(t *testing.T) {
 			Retry: NewRate(80, 100)},
 		"too few to distinguish them: the difference is +0 points (-57 to +57)": {Sampling: NewRate(1, 2),
 			Retry: NewRate(1, 2)},
+		"too few to distinguish them: the difference is +100 points (-12 to +100)": {Sampling: NewRate(1, 1),
+			Retry: NewRate(0, 1)},
 	} {
 		if got := c.Lines()[2]; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+	if _, _, _, ok := (Comparison{Sampling: NewRate(3, 9), Retry: NewRate(0, 0)}).Difference(); ok {
+		t.Error("a comparison without retries")
 	}
 	if got := Rates(nil, Retries{}).Lines(); got[0] != "after a failed attempt, sampling: no data" ||
 		got[1] != "after a failed attempt, plain retry: no data" || len(got) != 3 {

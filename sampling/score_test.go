@@ -130,6 +130,30 @@ func TestCustomScore(t *testing.T) {
 	}
 }
 
+// In an expression, percentages are from 0 to 100, counts are not negative, and compared is 0 without evidence.
+func TestEvidenceInExpressions(t *testing.T) {
+	for name, c := range map[string]struct {
+		e    *Evidence
+		want [5]int // own, agreed, held, likely, compared
+	}{
+		"none":       {nil, [5]int{}},
+		"zero":       {&Evidence{}, [5]int{0, 0, 0, 0, 1}},
+		"some":       {&Evidence{Own: 7, Agreed: 2, Held: 3, Likely: 4}, [5]int{7, 2, 3, 4, 1}},
+		"too little": {&Evidence{Own: -1, Agreed: -1, Held: -1, Likely: -1}, [5]int{0, 0, 0, 0, 1}},
+		"too much":   {&Evidence{Own: 101, Agreed: 101, Held: 101, Likely: 101}, [5]int{101, 100, 100, 100, 1}},
+	} {
+		for i, input := range []string{"own", "agreed", "held", "likely", "compared"} {
+			s, err := NewScorer(input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Score(Measure{Passed: true, Evidence: c.e}); err != nil || got != c.want[i] {
+				t.Errorf("%s: %s is %d (%v), want %d", name, input, got, err, c.want[i])
+			}
+		}
+	}
+}
+
 func TestExplain(t *testing.T) {
 	want := []Term{
 		{"tests", 12, 120, "12 passing tests: 10 × 12"},

@@ -105,6 +105,11 @@ func TestBriefOfOneAttempt(t *testing.T) {
 	if got := facts(in); got != want {
 		t.Errorf("%s", got)
 	}
+	in.Attempts[0].FailedGates = []string{strings.Repeat("n", longestName), strings.Repeat("m", longestName+2)}
+	want = "failed `" + in.Attempts[0].FailedGates[0] + "`, `" + strings.Repeat("m", longestName) + "…`\n"
+	if got := facts(in); !strings.Contains(got, want) {
+		t.Errorf("long names are not cut:\n%s", got)
+	}
 }
 
 // Digests of gates get at most two fifths of the room, and diffs the rest.
@@ -116,6 +121,33 @@ func TestDiffsGetMoreRoomThanDigests(t *testing.T) {
 	digest, diff := 7*strings.Count(got, "digest\n"), 7*strings.Count(got, "+diff+\n")
 	if room := digest + diff; room < 9000 || digest > 4000 || digest < 3700 || len(got) > 10_000 {
 		t.Errorf("%d bytes of digest, %d of diff, %d in all", digest, diff, len(got))
+	}
+}
+
+// The reasons get at most an eighth of the budget, and the facts a quarter.
+func TestHeadOfBriefIsLimited(t *testing.T) {
+	in := synthesisInput()
+	in.Tokens, in.Decision.Reasons = 6000, slices.Repeat([]string{"reason"}, 5000)
+	in.Attempts[2].Failing, in.Attempts[2].Files = nil, nil
+	in.Attempts = slices.Repeat(in.Attempts[2:], 500)
+	got, err := Brief(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reason, fact := "- reason\n", "- candidate 3 (minimal-change): failed `lint`, `tests`\n"
+	for line, limit := range map[string]int{reason: 4 * 6000 / 8, fact: 4 * 6000 / 4} {
+		if n := len(line) * strings.Count(got, line); n > limit || n < limit-120 {
+			t.Errorf("%d bytes of %q, the limit is %d", n, line, limit)
+		}
+	}
+}
+
+// If there is no room for digests and diffs, the brief has the heads of the first attempts.
+func TestHeadsOfAttemptsComeFirst(t *testing.T) {
+	in := synthesisInput()
+	got := attempts(in.Attempts, 400)
+	if !strings.HasPrefix(got, attemptHead(in.Attempts[0])) || strings.Contains(got, "Its changes") || len(got) > 400 {
+		t.Errorf("%s", got)
 	}
 }
 
@@ -220,14 +252,15 @@ func TestShorten(t *testing.T) {
 		limit int
 		want  string
 	}{
-		"it fits":                   {"a\nb", 3, "a\nb"},
-		"lines are left out":        {"a\nb\nc\n" + strings.Repeat("d\n", 50), 24, "a\nb\nc\n… 51 more lines"},
-		"one line too many":         {"aaaa\n" + strings.Repeat("b", 40), 24, "aaaa\n… 1 more line"},
-		"a long line is cut":        {long + "\nb", 121, strings.Repeat("é", 51) + "…\n… 1 more line"},
-		"no room for the note":      {"a\nb\nccccccccccccc", 4, ""},
-		"nothing":                   {"", 0, ""},
-		"no room at all":            {"abc", 0, ""},
-		"less than no room, by far": {"abc", -9, ""},
+		"it fits":                         {"a\nb", 3, "a\nb"},
+		"lines are left out":              {"a\nb\nc\n" + strings.Repeat("d\n", 50), 24, "a\nb\nc\n… 51 more lines"},
+		"one line too many":               {"aaaa\n" + strings.Repeat("b", 40), 24, "aaaa\n… 1 more line"},
+		"no room for a line and the note": {"a" + strings.Repeat("\nddddd", 10), 18, "… 11 more lines"},
+		"a long line is cut":              {long + "\nb", 121, strings.Repeat("é", 51) + "…\n… 1 more line"},
+		"no room for the note":            {"a\nb\nccccccccccccc", 4, ""},
+		"nothing":                         {"", 0, ""},
+		"no room at all":                  {"abc", 0, ""},
+		"less than no room, by far":       {"abc", -9, ""},
 	} {
 		got := shorten(c.text, c.limit)
 		if got != c.want {

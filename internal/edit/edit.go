@@ -129,9 +129,6 @@ func chomp(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "\
 
 // endings gives text the line ends of src, if src uses only one kind.
 func endings(src, text string) string {
-	if !strings.Contains(src, "\r") && !strings.Contains(text, "\r") { // as most
-		return text
-	}
 	lf := strings.Count(src, "\n")
 	crlf := strings.Count(src, "\r\n")
 	switch {

@@ -51,6 +51,8 @@ func TestApply(t *testing.T) {
 		"final newline stays":              {src: "a\nb\n", edit: block("b\n", "x\n"), want: "a\nx\n"},
 		"new file":                         {src: "", edit: block("", "x\n"), want: "x\n"},
 		"new file over an old one":         {src: "a\n", edit: block("", "x\n"), err: ErrExists},
+		"nothing would change":             {src: "a\n", edit: block("a\n", "a\n"), err: ErrSame},
+		"only other line ends":             {src: "a\n", edit: block("a\r\n", "a\n"), err: ErrSame},
 		"two blank lines":                  {src: "a\n\n\nb\n", edit: block("\n", "x\n"), err: ErrAmbiguous},
 		"no blank line":                    {src: "a\nb\n", edit: block("\n", "x\n"), err: ErrNotFound},
 		"only the line ends differ":        {src: "a\r\nb\nc\r\n", edit: block("a\nb\n", "x\n"), err: ErrNotFound},
@@ -102,7 +104,8 @@ func TestParse(t *testing.T) {
 		"path in a heading":      {"### File: `b.go`\n" + body, "", one("b.go", 2)},
 		"path before a fence":    {"b.go\n```go\n" + body + "```\n", "", one("b.go", 3)},
 		"path before two fences": {"b.go\n```\n```go\n" + body, "a.go", one("a.go", 4)},
-		"five marks are enough": {strings.NewReplacer("<<<<<<<", "<<<<<", "=======", "=====", ">>>>>>>", ">>>>>").Replace(body),
+		"five marks are enough": {strings.NewReplacer("<<<<<<<", "<<<<<", "=======", "=====", ">>>>>>>",
+			">>>>>").Replace(body),
 			"a", one("a", 1)},
 		"a word is not a path":     {"Changes\n" + body, "a.go", one("a.go", 2)},
 		"a usual name is a path":   {"Makefile\n" + body, "a.go", one("Makefile", 2)},
@@ -118,6 +121,8 @@ func TestParse(t *testing.T) {
 			[]Edit{{Path: "a", Search: "=======\n", Replace: ">>>>>>> REPLACE\n", Lines: true, Line: 1}}},
 		"a rule in the new text": {"<<<<<<< SEARCH\nT\n=======\nT\n=======\n>>>>>>> REPLACE\n", "a",
 			[]Edit{{Path: "a", Search: "T\n", Replace: "T\n=======\n", Lines: true, Line: 1}}},
+		"a delete block at the end": {"b.go\n<<<<<<< DELETE\n>>>>>>> DELETE", "",
+			[]Edit{{Path: "b.go", Delete: true, Line: 2}}},
 		"the path stays for the next": {"b.go\n" + body + "\n" + body, "", []Edit{
 			{Path: "b.go", Search: "old\n", Replace: "new\n", Lines: true, Line: 2},
 			{Path: "b.go", Search: "old\n", Replace: "new\n", Lines: true, Line: 8},
@@ -208,7 +213,8 @@ func TestSafePath(t *testing.T) {
 	}
 	for _, p := range []string{
 		"", ".", "/", "/etc/passwd", "../a", "a/../../b", "dir/..", `a\b`, `..\a`, "C:/a", "c:a", "a\x00b", "a\nb",
-		".git", ".git/config", ".GIT/config", "sub/.git/hooks/x", ".git./x", ".g\u200cit/x", ".gi\U000e0061t/x", "git~1/x", ".git:x",
+		".git", ".git/config", ".GIT/config", "sub/.git/hooks/x", ".git./x", ".g\u200cit/x", ".gi\U000e0061t/x", "git~1/x",
+		".git:x",
 		".runplan/config.toml", ".Runplan/x", "out/a", "out", "hooks/pre-commit", "dangling", "dangling/a", "file/a",
 	} {
 		if got, err := SafePath(root, p); !errors.Is(err, ErrUnsafePath) {

@@ -3,6 +3,7 @@ package edit
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,6 +24,22 @@ func TestNearest(t *testing.T) {
 	// four of eight pairs are not more than one half
 	if _, _, at := nearest("abcdeZYXW\n", "abcdefghi\n"); at != 0 {
 		t.Errorf("exactly one half: line %d", at)
+	}
+}
+
+// Places are found within lines and over several, also if they overlap.
+func TestPlaces(t *testing.T) {
+	for _, c := range []struct {
+		src, text string
+		want      []int
+	}{
+		{"aXbX", "X", []int{1, 3}}, {"aaa", "aa", []int{0, 1}}, {"ab", "c", nil}, {"", "c", nil},
+		{"a\nb\na\nb\n", "a\nb\n", []int{0, 4}}, {"b\nb\nb\n", "b\nb\n", []int{0, 2}}, {"xa\nb", "a\nb", []int{1}},
+		{"a\nb", "a\nc", nil}, {"\n\n", "\n", []int{0, 1}},
+	} {
+		if got := Places(c.src, c.text); !slices.Equal(got, c.want) {
+			t.Errorf("%q in %q: %v, want %v", c.text, c.src, got, c.want)
+		}
 	}
 }
 
@@ -118,6 +135,7 @@ func TestLinksIntoOwnFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	write(t, filepath.Join(root, "file"), "", 0o644)
 	for name, to := range map[string]string{"own": ".runplan/runs", "foreign": "sub/.runplan", "git": "sub/.git",
 		"dangling": "none"} {
 		link(t, to, filepath.Join(root, name))
@@ -126,6 +144,7 @@ func TestLinksIntoOwnFolders(t *testing.T) {
 		"own/a":                             "which leads into .runplan",
 		"git/config":                        "which leads into .git",
 		"foreign/a":                         "",
+		"file/a":                            "goes through file, which is a file",
 		"dangling":                          "through the link dangling, whose target does not exist",
 		"a" + strings.Repeat("b", 300) + "": "cannot be checked: ",
 	} {

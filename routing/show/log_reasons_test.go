@@ -19,7 +19,7 @@ func TestLogContainsReasons(t *testing.T) {
 		"MODE: team (score=72, threshold=60, workers=2)",
 		"MODE: team -- score 72 is above 60, and team mode is on",
 		"PARALLEL: B2,B4 -- overlap=0 files, both depend only on B1",
-		"PARALLEL: B3,B5,B6 -- overlap at most 12%, B3 depends on B2, B5 depends on B4, B6 depends on nothing",
+		"PARALLEL: B3,B5,B6 -- overlap=0 files, B3 depends on B2, B5 depends on B4, B6 depends on nothing",
 		"MODEL: B1-->sonnet (sonnet-4) -- implementation: creates 4 files, confidence=90%",
 		"MODEL: B2-->sonnet (sonnet-4) -- implementation: modifies 3 files, adds tests, confidence=90%",
 		"MODEL: B3-->haiku -- verification: 0 creates, 5 run commands, confidence=85%",
