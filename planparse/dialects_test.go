@@ -715,7 +715,7 @@ func TestDependenciesInProse(t *testing.T) {
 		"a range that ends nowhere": {in("### Task 1: A", "### Task 2: B", "**Depends on:** Tasks 1-9"), []string{}},
 		"a range of units": {in("### U1. A", "### U2. B", "### U3. C", "**Dependencies:** U1-U2 全部完成。"),
 			[]string{"U1", "U2"}},
-		"a unit 0":            {in("### U0. A", "### U1. B", "**Dependencies:** U0"), []string{"U0"}},
+		"a unit 0":            {in("### U0. A", "### U1. B", "**Dependencies:** U0 全部完成。"), []string{"U0"}},
 		"an id with a hyphen": {in("### Task 1-2: A", "### Task 3: B", "**Depends on:** Task 1-2"), []string{"1-2"}},
 		"none, and a note": {in("### Task 1: A", "### Task 2: B", "**Dependencies:** None (parallel with Task 1)"),
 			[]string{}},
