@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -45,6 +46,24 @@ func TestBatchAnswersOnlyForNamedTests(t *testing.T) {
 				t.Errorf("%v", got)
 			}
 		})
+	}
+}
+
+// The last part of a test's name is enough, in the notation of each runner.
+func TestBatchAnswersForLastPartOfName(t *testing.T) {
+	for test, want := range map[string]bool{
+		"tests/test_calc.py::TestCalc::test_carry_over":  true,
+		"tests.test_calc.TestCalc.test_carry_over":       true,
+		"CalcTest#test_carry_over":                       true,
+		"calc > test_carry_over":                         true,
+		"calc" + testcode.GroupMark + "test_carry_over":  true,
+		"tests/test_calc.py::TestCalc::test_other_thing": false,
+	} {
+		red := Finding{Rule: "test", Severity: Error, Path: "a", Test: test}
+		s := Subject{Batch: planparse.Batch{Title: "Docs", Text: "Until test_carry_over passes.\n"}}
+		if got := s.Answers(Info{Name: "tests:x"}, red); got != want {
+			t.Errorf("%s: %v", test, got)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 var traced = regexp.MustCompile(`q[a-z2-7]{15}\d`)
 
 func TestCalibratesGo(t *testing.T) {
+	slow(t)
 	needs(t, "go")
 	rep := sealed(t, tree(t, goProject), "tests:go")
 	honest(t, rep, TestCount{Passed: 1, Skipped: 1})
@@ -42,6 +43,7 @@ func TestCalibratesGo(t *testing.T) {
 }
 
 func TestCalibrationCatchesGo(t *testing.T) {
+	slow(t)
 	needs(t, "go")
 	const head = "package a\n\nimport (\n\t\"flag\"\n\t\"fmt\"\n\t\"os\"\n\t\"testing\"\n)\n\nvar _, _, _, _ = " +
 		"flag.Set, fmt.Print, os.Exit, testing.Init\n\n"

@@ -10,6 +10,7 @@ import (
 
 func rubyHas(t *testing.T, lib string) {
 	t.Helper()
+	slow(t)
 	if err := exec.CommandContext(t.Context(), "ruby", "-e", "require '"+lib+"'").Run(); err != nil {
 		t.Skipf("NOT TESTED: %v; %s", err, "apt install ruby "+lib)
 	}

@@ -66,6 +66,7 @@ func nodeCases() map[string]nodeCase {
 
 func nodeTree(t *testing.T, c nodeCase, more map[string]string) string {
 	t.Helper()
+	slow(t)
 	needs(t, "node")
 	needs(t, "npm")
 	dir := tree(t, with(c.files, more))
@@ -167,6 +168,7 @@ func TestNodeScript(t *testing.T) {
 
 // A linter that runs before the tests rejects the planted ones: the suite then runs without them.
 func TestLinterBeforeTestsRejectsPlantedOnes(t *testing.T) {
+	slow(t)
 	lint := "process.exit(require('fs').readFileSync('a.test.js', 'utf8').split('\\n').length > 5 ? 1 : 0);\n"
 	for add, want := range map[string]Status{"a + b": Pass, "a - b": Fail} {
 		dir := tree(t, map[string]string{

@@ -7,6 +7,7 @@ import (
 )
 
 func TestCalibratesCargo(t *testing.T) {
+	slow(t)
 	needs(t, "cargo")
 	files := map[string]string{
 		"Cargo.toml": "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",

@@ -109,7 +109,7 @@ func TestLogs(t *testing.T) {
 	dir, logs := t.TempDir(), filepath.Join(t.TempDir(), "logs")
 	g := Builtin(dir,
 		Settings{Commands: []CommandGate{{Name: "own/gate",
-			Shell: `for i in $(seq 20000); do echo "line $i"; done; printf '\033[31merror: red\033[0m\n'; exit 1`}}})[:1]
+			Shell: `seq -f "line %.0f" 20000; printf '\033[31merror: red\033[0m\n'; exit 1`}}})[:1]
 	s := Subject{Dir: dir, LogDir: logs, Before: &TestCount{Passed: 3}}
 	for range 2 { // the second run replaces the log
 		v, err := Run(t.Context(), g, s, nil)

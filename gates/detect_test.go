@@ -171,6 +171,20 @@ func TestSuitesOfTree(t *testing.T) {
 		Shell: "true"}}}); n != 1 {
 		t.Errorf("%d configured suites", n)
 	}
+	cargo := map[string]string{"Cargo.toml": "[package]\nname = \"x\"\n", "src/lib.rs": "#[test]\nfn a() {}\n"}
+	for _, c := range []struct {
+		files             map[string]string
+		linters, parallel bool
+	}{{goProject, true, true}, {unittestProject, true, false}, {cargo, false, false}} {
+		for _, g := range Suites(tree(t, c.files), Settings{Detect: true}) {
+			if i := g.Info(); i.WithLinters != c.linters || i.Parallel != c.parallel {
+				t.Errorf("%s: runs together with linters %v, with other suites %v", i.Name, i.WithLinters, i.Parallel)
+			}
+		}
+		if n := count(c.files, Settings{Detect: true}); n != 1 {
+			t.Errorf("%d suites", n)
+		}
+	}
 	more := New(Info{Name: "more:x"}, nil)
 	for disable, want := range map[string]string{"": "", "more": "more:x", "more:x": "more:x", "mor": ""} {
 		off := ""

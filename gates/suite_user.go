@@ -76,7 +76,6 @@ func (s suite) asUser(ctx context.Context, w *Look) error {
 		return nil
 	}
 	w.user, w.release, w.bare = inside || bare != "", release, bare
-	defer func() { w.user, w.release, w.bare = false, false, "" }()
 	runs, err := s.plan(ctx, w)
 	if err != nil {
 		return s.cannot(err)

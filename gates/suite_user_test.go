@@ -16,6 +16,7 @@ func (c oneChange) After(context.Context, string) ([]byte, error)  { return []by
 
 // Code that is right only if CI is set is a finding, because it is wrong for users.
 func TestCodeDependingOnCIIsReported(t *testing.T) {
+	slow(t)
 	needs(t, "python3")
 	test := "import unittest\nfrom calc import add\n\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        " +
 		"self.assertEqual(add(2, 3), 5)\n"
@@ -36,7 +37,8 @@ func TestCodeDependingOnCIIsReported(t *testing.T) {
 				"test_calc.py": test})
 			s := Subject{Dir: dir, Sealed: true, Diff: oneChange{"calc.py", "", c.code}}
 			rep, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:python").Check(t.Context(), s)
-			if err != nil || hasFinding(rep, ruleOnlyInCI, "calc.py", 0, "without the variables of CI") != c.found ||
+			if err != nil || hasFinding(rep, ruleOnlyInCI, "calc.py", 0,
+				"without the variables of CI and gates and pass with them: test_calc.T.test_add") != c.found ||
 				(rep.Status == Fail) != c.found {
 				t.Errorf("%v %s %+v", err, rep.Status, rep.Findings)
 			}
@@ -45,6 +47,7 @@ func TestCodeDependingOnCIIsReported(t *testing.T) {
 }
 
 func TestCodeDependingOnDebugAssertionsIsReported(t *testing.T) {
+	slow(t)
 	needs(t, "cargo")
 	for body, found := range map[string]bool{
 		"if cfg!(debug_assertions) { a + b } else { a - b }":                            true,

@@ -54,6 +54,13 @@ func TestCompare(t *testing.T) {
 		"nothing but a number in common": {edit("## Batch 3: Wiring\n\n### Task 4: Call both\n",
 			"## Batch 3: Zebra\n\n### Task 4: Call the zoo\n"),
 			lines("1→1 unchanged", "2→2 unchanged", "3→3 work: task Call the zoo is new, task Call both is gone unsure")},
+		"another title, and most of the text": {edit("## Batch 2: Printer", "## Batch 2: Zebra", "go test", "go vet"),
+			lines("1→1 unchanged",
+				"2→2 work: command `go vet ./...`, expected PASS is new, command `go test ./...`, expected PASS is gone",
+				"3→3 unchanged")},
+		"the same title, and another text": {edit("### Task 4: Call both", "### Task 4: Describe every flag"),
+			lines("1→1 unchanged", "2→2 unchanged",
+				"3→3 work: task Describe every flag is new, task Call both is gone")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			old, err := Parse("", []byte(comparedPlan))
@@ -84,7 +91,8 @@ func TestDifferencesOfBatches(t *testing.T) {
 		"a step that is said twice": {"- [ ] run it\n- [ ] run it", "- [ ] run it", "step run it is gone"},
 		"files": {"- Create: `a.go`\n- Test: `a_test.go`\n- Delete: `c.go`", "- Create: `b.go`",
 			"creating b.go is new, creating a.go is gone, test file a_test.go is gone, deleting c.go is gone"},
-		"a command without an expectation": {"Run: `make a`", "Run: `make b`", "command `make b` is new, command `make a` is gone"},
+		"a command without an expectation": {"Run: `make a`", "Run: `make b`",
+			"command `make b` is new, command `make a` is gone"},
 		"an expectation": {"Run: `make a`\nExpected: FAIL", "Run: `make a`\nExpected: PASS",
 			"command `make a`, expected PASS is new, command `make a`, expected FAIL is gone"},
 		"flags": {"critical: true\nwhen: env.CI\nmutants: 70", "approve: true\nparallel_safe: true\ntest_first: true",
@@ -100,7 +108,8 @@ func TestDifferencesOfBatches(t *testing.T) {
 		"text below code":         {fence("", "a") + "one", fence("", "a") + "two", ""},
 		"a typo":                  {"- [ ] Write teh parser", "- [ ] Write the parser", ""},
 		"a typo in a single word": {"- [ ] parsre", "- [ ] parser", "step parser is new, step parsre is gone"},
-		"a typo in code":          {"- [ ] `make alll`", "- [ ] `make all`", "step `make all` is new, step `make alll` is gone"},
+		"a typo in code": {"- [ ] `make alll`", "- [ ] `make all`",
+			"step `make all` is new, step `make alll` is gone"},
 		"a number": {"- [ ] keep 100 lines", "- [ ] keep 200 lines",
 			"step keep 200 lines is new, step keep 100 lines is gone"},
 		"a short word": {"- [ ] go on", "- [ ] go in", "step go in is new, step go on is gone"},

@@ -76,6 +76,15 @@ func TestDialects(t *testing.T) {
 				"### Phase 1", "", "- [x] a", "- [x] b", "", "### Phase 2", "", "- [ ] c", ""),
 			want: "phases <phase 1> <phase 2> 1() 2() loose:3", codes: "repeated-boxes@15 repeated-boxes@20",
 		},
+		"phases in full, with their boxes below the same titles": {
+			in: in("# T", "", "## Phase 1: A", "", "Text of a.", "", "## Phase 2: B", "", "Text of b.", "", "## Work", "",
+				"### Phase 1: A", "", "- [x] a", "- [x] b", "", "### Phase 2: B", "", "- [ ] c", ""),
+			want: "phases <phase 1> <phase 2> 1() 2() loose:3", codes: "repeated-boxes@15 repeated-boxes@20",
+		},
+		"two phases of one number without titles are not the same": {
+			in:   in("# T", "", "## Phase 1", "", "Text.", "", "## Work", "", "### Phase 1", "", "- [ ] a", "- [ ] b", ""),
+			want: "openspec <phase 1> 1(:0 :0)", codes: "section-without-boxes@3",
+		},
 		"tasks in full, with their boxes in one checklist at the end": {
 			in: in("# T", "", "### Task 1: A", "", "Text of a.", "", "### Task 2: B", "", "Text of b.", "", "## Checklist", "",
 				"### Task 1: A", "", "- [x] a", "", "### Task 2: B", "", "- [ ] c", ""),
@@ -103,6 +112,11 @@ func TestDialects(t *testing.T) {
 		"items that are phases": {
 			in:   in("# T", "", "## Rollout plan", "", "1. **Phase 1: A**", "   - a", "2. **Phase 2:** Do b.", ""),
 			want: "phases <phase 1> <phase 2> 1() 2()",
+		},
+		"bold phases below any heading, if boxes follow": {
+			in: in("# T", "", "## How it works", "", "**Phase 1: A**", "", "- [ ] a", "", "**Phase 2: B**", "", "- [ ] b", "",
+				"**Phase 3: C**", ""),
+			want: "openspec <phase 1> <phase 2> 1(:0) 2(:0)",
 		},
 		"bold lines of a text, and next to headings of units": {
 			in: in("# T", "", "## How it works", "", "**Phase 1: A**", "", "Text.", "", "**Phase 2: B**", "", "Text.", "",
@@ -165,6 +179,18 @@ func TestDialects(t *testing.T) {
 			in: in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "**Acceptance criteria:**", "", "- [ ] fast", "",
 				"## 2. 验收标准", "", "### 2.1 功能", "", "- [ ] 快"),
 			want: "openspec <phase 1> 1(:0) loose:2", codes: "unassigned-boxes@9 unassigned-boxes@15",
+		},
+		"todos that are no YAML": {
+			in:   in("---", "todos: [", "---", "# T", "", "## Task 1: A", "", "Text."),
+			want: "superpowers 1(1:0)", codes: "front-matter@1",
+		},
+		"a list of todos without any": {
+			in: in("---", "todos: []", "---", "# T", "", "## Task 1: A", "", "Text."), want: "superpowers 1(1:0)",
+		},
+		"only a bold label that ends in a colon names criteria": {
+			in: in("# T", "", "## Phase 1: A", "", "The success criteria are in the design.", "", "- [ ] a", "",
+				"**Criteria**: **all of it:**", "", "- [ ] b", "", "**Criteria**", "", "- [ ] c", ""),
+			want: "openspec <phase 1> 1(:0 :0 :0)",
 		},
 		"milestones with an acceptance gate": {
 			in: in("# T", "", "## M1 - Base", "", "**Acceptance Gate (must all pass):**", "- [ ] a", "", "## M2 - Use", "",
@@ -374,12 +400,14 @@ func TestTasksInChapters(t *testing.T) {
 			want: "openspec <phase 1> <phase 2> <section 2.1> 1(001:0+ 002:0) 2.1(U-1:0+ U-2a:0)",
 		},
 		"a table whose ids have letters, with states in words": {
-			in: in("# T", "", "## Tasks", "", "| ID | Task | Status |", "|---|---|---|", "| ST-001 | Read it | ✅ Done (in a.go) |",
+			in: in("# T", "", "## Tasks", "", "| ID | Task | Status |", "|---|---|---|",
+				"| ST-001 | Read it | ✅ Done (in a.go) |",
 				"| 4a | Show it | in progress |"),
 			want: "superpowers ST-001(ST-001:0+) 4a(4a:0)", codes: "list-as-tasks@7",
 		},
 		"chapters with a list of tasks each": {
-			in: in("# T", "", "## 1. Reader", "", "### Tasks", "", "1. Open it", "2. ~~Close it~~", "", "### Gate", "", "1. It runs", "",
+			in: in("# T", "", "## 1. Reader", "", "### Tasks", "", "1. Open it", "2. ~~Close it~~", "", "### Gate", "",
+				"1. It runs", "",
 				"## 2. Writer", "", "### Tasks", "", "1. Write it"),
 			want: "openspec <section 1> <section 2> 1(1:0 2:0+) 2(1:0)",
 		},
@@ -389,7 +417,8 @@ func TestTasksInChapters(t *testing.T) {
 			codes: "list-as-tasks@5 duplicate-id@9",
 		},
 		"a list of deliverables at the end of a phase": {
-			in: in("# T", "", "## Phase 1: A", "", "### 1.1 Model", "", "Text.", "", "### 1.2 Deliverables", "", "- [ ] Model", "",
+			in: in("# T", "", "## Phase 1: A", "", "### 1.1 Model", "", "Text.", "", "### 1.2 Deliverables", "", "- [ ] Model",
+				"",
 				"## Phase 2: B", "", "### 2.1 View", "", "- [ ] View", "", "### 2.2 Use", "", "- [ ] Use"),
 			want: "openspec <phase 1> <phase 2> <section 2.1> <section 2.2> 1(:0) 2.1(:0) 2.2(:0)",
 		},
@@ -416,7 +445,8 @@ func TestTasksInChapters(t *testing.T) {
 			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@5",
 		},
 		"phases with a letter only": {
-			in:   in("# T", "", "### P0: Base", "", "- It runs", "", "### P1. Use", "", "- It is used", "", "### P2P network", "", "### P0-1: Finding", ""),
+			in: in("# T", "", "### P0: Base", "", "- It runs", "", "### P1. Use", "", "- It is used", "", "### P2P network",
+				"", "### P0-1: Finding", ""),
 			want: "phases <phase P0> <phase P1> P0() P1()",
 		},
 		"versions in a roadmap": {
@@ -424,7 +454,8 @@ func TestTasksInChapters(t *testing.T) {
 			want: "phases <version v0.2> <version v0.3> v0.2() v0.3()",
 		},
 		"versions in a changelog": {
-			in: in("# Changelog", "", "## v0.2 — Read", "", "- a", "", "## v0.3 — Show", "", "- b"), want: "none", codes: "no-units@1",
+			in: in("# Changelog", "", "## v0.2 — Read", "", "- a", "", "## v0.3 — Show", "", "- b"), want: "none",
+			codes: "no-units@1",
 		},
 		"a story with finished dependencies": {
 			in: in("# Story 1.6: Tools", "", "## Scope", "", "Text.", "", "## Dependencies", "", "- [x] Story 1.1: Base",
@@ -438,11 +469,13 @@ func TestTasksInChapters(t *testing.T) {
 			want: "superpowers task-18(task-18:2+)",
 		},
 		"archived stories": {
-			in:   in("# T", "", "## Archived stories", "", "### Task 1: A", "", "Text.", "", "## More", "", "### Ticket 2: B", "", "Text."),
+			in: in("# T", "", "## Archived stories", "", "### Task 1: A", "", "Text.", "", "## More", "", "### Ticket 2: B",
+				"", "Text."),
 			want: "superpowers 1(1:0+) 2(2:0)",
 		},
 		"phases in a phase of T-items": {
-			in: in("# T", "", "## Phase 1: A", "", "Text.", "", "### Phase 1.1: B", "", "- [ ] T001 a", "", "### Phase 1.2: C", "",
+			in: in("# T", "", "## Phase 1: A", "", "Text.", "", "### Phase 1.1: B", "", "- [ ] T001 a", "", "### Phase 1.2: C",
+				"",
 				"- [ ] T002 b"),
 			want:  "spec-kit <phase 1> <phase 1.1> <phase 1.2> 1.1(T001:0) 1.2(T002:0)",
 			codes: "odd-level@3",
@@ -462,7 +495,8 @@ func TestColumnsOfTables(t *testing.T) {
 
 // The title is in the front matter if the first heading only opens the text.
 func TestTitleInFrontMatter(t *testing.T) {
-	for front, want := range map[string]string{"goal: Read it": "Read it", "title: 'Show it'": "Show it", "id: 3": "Introduction"} {
+	for front, want := range map[string]string{"goal: Read it": "Read it", "title: 'Show it'": "Show it",
+		"id: 3": "Introduction"} {
 		if got := parse(t, in("---", front, "---", "# Introduction", "", "### Task 1: A", "", "Text.")).Title; got != want {
 			t.Errorf("%s: %q, want %q", front, got, want)
 		}
@@ -536,8 +570,10 @@ func TestVersionNumbersAreNotFiles(t *testing.T) {
 func TestFencedPlanKeepsLineNumbers(t *testing.T) {
 	p := parse(t, in("'''md", "# T", "", "### Task 1: A", "", "- [ ] a", "'''"))
 	b := p.Batches[0]
-	if b.StartLine != 4 || b.EndLine != 6 || b.Tasks[0].Steps[0].Line != 6 || strings.Contains(b.Text, "```") {
-		t.Errorf("lines %d to %d, step at %d, text %q", b.StartLine, b.EndLine, b.Tasks[0].Steps[0].Line, b.Text)
+	if p.Title != "T" || b.StartLine != 4 || b.EndLine != 6 || b.Tasks[0].Steps[0].Line != 6 ||
+		strings.Contains(b.Text, "```") {
+		t.Errorf("title %q, lines %d to %d, step at %d, text %q", p.Title, b.StartLine, b.EndLine, b.Tasks[0].Steps[0].Line,
+			b.Text)
 	}
 }
 
@@ -679,6 +715,7 @@ func TestDependenciesInProse(t *testing.T) {
 		"a range that ends nowhere": {in("### Task 1: A", "### Task 2: B", "**Depends on:** Tasks 1-9"), []string{}},
 		"a range of units": {in("### U1. A", "### U2. B", "### U3. C", "**Dependencies:** U1-U2 全部完成。"),
 			[]string{"U1", "U2"}},
+		"a unit 0":            {in("### U0. A", "### U1. B", "**Dependencies:** U0 全部完成。"), []string{"U0"}},
 		"an id with a hyphen": {in("### Task 1-2: A", "### Task 3: B", "**Depends on:** Task 1-2"), []string{"1-2"}},
 		"none, and a note": {in("### Task 1: A", "### Task 2: B", "**Dependencies:** None (parallel with Task 1)"),
 			[]string{}},

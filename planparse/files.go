@@ -46,7 +46,7 @@ func (r *filesReader) entries(m *mark) (create string) {
 	if m.owner.batch != r.batch {
 		r.open, r.batch = false, m.owner.batch
 	}
-	if r.open && m.kind == markText && len(m.text) > 0 && m.text[0] == '|' {
+	if r.open && m.isRow() {
 		r.row(m)
 		return ""
 	}

@@ -358,7 +358,7 @@ func (b *builder) taskRows(in func(m *mark) bool, all bool) (rows []tableRow) {
 	var header []string
 	last, first := 0, 0 // line of the row before; cells that the header has before the id
 	for _, m := range b.marks {
-		if m.kind != markText || len(m.text) == 0 || m.text[0] != '|' || !in(m) {
+		if !m.isRow() || !in(m) {
 			continue
 		}
 		var cells []string
@@ -435,12 +435,12 @@ func (b *builder) rowsAsTasks() bool {
 	}
 	n, open := 0, false
 	for _, m := range b.marks {
-		isRow := n < len(rows) && m == rows[n].mark
-		if open && !isRow && (m.kind != markText || len(m.text) == 0 || m.text[0] != '|') {
+		isTask := n < len(rows) && m == rows[n].mark
+		if open && !isTask && !m.isRow() {
 			open = false
 			add(mark{kind: markHeading, level: deepest, line: m.line, head: m.head}) // it ends the last task
 		}
-		if marks = append(marks, m); isRow {
+		if marks = append(marks, m); isTask {
 			for _, key := range rows[n].keys {
 				add(mark{kind: markText, line: m.line, head: m, text: []byte(key)})
 			}

@@ -104,6 +104,9 @@ func (o *outline) add(m *mark) *mark {
 	return m
 }
 
+// isRow reports whether the mark is a line of a table.
+func (m *mark) isRow() bool { return m.kind == markText && bytes.HasPrefix(m.text, []byte("|")) }
+
 // outerBox returns the nearest box that the mark is nested in, nil without one.
 func (m *mark) outerBox() *mark {
 	for m = m.parent; m != nil && m.kind != markBox; m = m.parent {

@@ -190,7 +190,6 @@ func condition(value string) bool {
 
 // splitList reads "a, b", "[a, b]" and `"a", "b"`.
 func splitList(value string) []string {
-	value = strings.TrimSpace(value)
 	if strings.HasPrefix(value, "[") && strings.HasSuffix(value, "]") {
 		value = value[1 : len(value)-1]
 	}

@@ -74,3 +74,17 @@ func TestProgressListTicksPhases(t *testing.T) {
 			p.Batches[1].Boxes())
 	}
 }
+
+// The boxes that belong to no unit are in the order of the file, also if some of them repeat a heading.
+func TestUnassignedBoxesAreInOrder(t *testing.T) {
+	p := parse(t, in("# T", "", "## Task 1: A", "", "- [ ] a", "", "## Progress", "", "- [ ] Task 1: A", "- [ ] Task 2: B",
+		"",
+		"## Notes", "", "- [ ] loose", "", "## Task 2: B", "", "- [ ] b"))
+	var got []int
+	for _, s := range p.Unassigned {
+		got = append(got, s.Line)
+	}
+	if !slices.Equal(got, []int{9, 10, 14}) {
+		t.Errorf("lines %v", got)
+	}
+}

@@ -34,6 +34,10 @@ func repeated(unit func(i int) string, n int) []byte {
 // A plan that is eight times as long takes at most twenty times the memory; quadratic growth would take sixty-four
 // times. The number of bytes is the same on every machine; BenchmarkScales measures the time.
 func TestParseMemoryGrowth(t *testing.T) {
+	units := 1000
+	if testing.Short() {
+		units = 250
+	}
 	for name, unit := range manyUnits {
 		allocated := func(n int) float64 {
 			plan := repeated(unit, n)
@@ -46,7 +50,7 @@ func TestParseMemoryGrowth(t *testing.T) {
 			return float64(after.TotalAlloc - before.TotalAlloc)
 		}
 		allocated(10) // what is made once
-		if small, big := allocated(1000), allocated(8000); big > 20*small {
+		if small, big := allocated(units), allocated(8*units); big > 20*small {
 			t.Errorf("%s: eight times the plan takes %.1f times the memory (%.0f and %.0f kB)", name, big/small, small/1e3,
 				big/1e3)
 		}

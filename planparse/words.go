@@ -71,29 +71,14 @@ func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
 
 // cutKeyword removes the keyword from the start of a heading. joined says that the id may follow directly.
 func cutKeyword(s []byte) (kind unitKind, word string, rest []byte, joined bool) {
-	var low [24]byte
-	n := 0
-	for n < len(s) && n < len(low) && isLetter(s[n]) {
-		low[n] = s[n] | 0x20
-		n++
-	}
-	if n < len(s) && s[n] < utf8.RuneSelf {
-		kind, word = unitWord(string(low[:n]))
-		return kind, word, s[n:], false
-	}
 	if kind, word, rest = joinedWord(s); kind != unitNone {
 		return kind, word, rest, true
 	}
-	for n < len(s) {
-		r, size := utf8.DecodeRune(s[n:])
-		if !unicode.IsLetter(r) {
-			break
-		}
-		n += size
+	n := bytes.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
+	if n < 0 {
+		n = len(s)
 	}
-	if n <= len(low) {
-		kind, word = unitWord(strings.ToLower(string(s[:n])))
-	}
+	kind, word = unitWord(strings.ToLower(string(s[:n])))
 	return kind, word, s[n:], false
 }
 
