@@ -19,7 +19,7 @@ const (
 	RuleNotCalled    = "not-called"     // a new function that other code should use is used nowhere
 	RuleOptionUnused = "option-unused"  // an option or setting has no effect
 	RuleCaseMissing  = "case-missing"   // one of several listed words is not in the code
-	RuleValueMissing = "value-missing"  // none of the values for a file of data is in the change
+	RuleValueMissing = "value-missing"  // no value for a file of data, or number for a new name, is in the change
 	RuleNotCorrected = "not-corrected"  // a function that the batch corrects is as before, and so is all that it calls
 	RuleOldKept      = "old-code-kept"  // new code hands on to the old code that it should replace
 	RuleCheckGone    = "check-gone"     // a check of the input is gone although behaviour should stay
