@@ -209,8 +209,7 @@ func minitestRun(w *Look, p Project, args, tests []string, unit bool) (testRun, 
 		return r, err
 	}
 	r.env = append(r.env, "RUBYLIB="+report.folder+string(os.PathListSeparator)+w.before("RUBYLIB", ""))
-	r.exact = !slices.ContainsFunc(append(slices.Clone(tests), "test/test_helper.rb", "test/helper.rb",
-		"spec/spec_helper.rb", "spec/minitest_helper.rb", "Rakefile"),
+	r.exact = !slices.ContainsFunc(append(slices.Clone(tests), "test/test_helper.rb", "test/helper.rb", "Rakefile"),
 		func(f string) bool {
 			return noPlugins.MatchString(readText(w.subject.Dir, p.Root, f))
 		})
