@@ -39,7 +39,7 @@ func (s Single) plan(ctx context.Context, w *Look) (prepared func() (testRun, er
 		}
 		return always(testRun{program: program{args: scriptArgs(w.subject.Dir, s.Path)}, about: s.Path}, nil)
 	}
-	if args := s.command(); args != nil {
+	if args := s.command(w.subject.Dir); args != nil {
 		if s.Only != "" {
 			return nil, s.wholeOnly()
 		}
@@ -49,11 +49,11 @@ func (s Single) plan(ctx context.Context, w *Look) (prepared func() (testRun, er
 }
 
 // command returns the command for a file of Ruby, or of Rust below tests.
-func (s Single) command() []string {
+func (s Single) command(dir string) []string {
 	switch {
 	case path.Ext(s.Path) == ".rs" && path.Dir(s.Path) == "tests":
 		return []string{"cargo", "test", "--offline", "--quiet", "--test", strings.TrimSuffix(path.Base(s.Path), ".rs")}
-	case strings.HasSuffix(s.Path, "_spec.rb"):
+	case strings.HasSuffix(s.Path, "_spec.rb") && usesRSpec(dir, ""):
 		return []string{"rspec", s.Path}
 	case path.Ext(s.Path) == ".rb":
 		return []string{"ruby", "-Ilib", "-Itest", s.Path}

@@ -45,12 +45,17 @@ func TestSingleFileIgnoresCoverageThreshold(t *testing.T) {
 
 // A file of Ruby, and an integration test of Rust, runs by a command. One test of it does not.
 func TestSingleByCommand(t *testing.T) {
+	dir := tree(t, map[string]string{".rspec": ""})
+	if got := strings.Join(Single{Path: "spec/add_spec.rb"}.command(t.TempDir()), " "); got !=
+		"ruby -Ilib -Itest spec/add_spec.rb" {
+		t.Errorf("a spec of minitest: %q", got)
+	}
 	for file, want := range map[string]string{
 		"tests/add.rs": "cargo test --offline --quiet --test add", "src/add.rs": "",
 		"spec/add_spec.rb": "rspec spec/add_spec.rb",
 		"test/add_test.rb": "ruby -Ilib -Itest test/add_test.rb", "a.txt": "",
 	} {
-		if got := strings.Join(Single{Path: file}.command(), " "); got != want {
+		if got := strings.Join(Single{Path: file}.command(dir), " "); got != want {
 			t.Errorf("%s: %q, want %q", file, got, want)
 		}
 	}

@@ -2,6 +2,7 @@ package gates
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,19 @@ func TestWhatAsksForPytest(t *testing.T) {
 		if suites[0].command != "python3 -m "+runner || (err != nil) != (c.want != "") ||
 			err != nil && !strings.HasPrefix(err.Error(), c.want+" asks for pytest, which ") {
 			t.Errorf("%s: %s, %v", name, suites[0].command, err)
+		}
+	}
+}
+
+// pytest does not find test.py, which unittest runs.
+func TestPythonTestsInTestPy(t *testing.T) {
+	for name, want := range map[string]string{"test.py": "unittest", "test_a.py": "pytest"} {
+		dir := tree(t, map[string]string{name: "import unittest", "setup.py": "", ".venv/bin/python!": "#!/bin/sh\nexit 0\n"})
+		suites := pythonSuite(dir, Project{LangPython, ".", "setup.py"}, nil)
+		runs, err := suites[0].plan(t.Context(), &Look{subject: Subject{Dir: dir}, limit: DefaultTimeout,
+			end: time.Now().Add(time.Minute)})
+		if err != nil || len(runs) != 1 || !slices.Contains(runs[0].args, want) && !slices.Contains(runs[0].shown, want) {
+			t.Errorf("%s: %v, %v", name, runs, err)
 		}
 	}
 }

@@ -40,10 +40,7 @@ func rubySuite(dir string, p Project) []suite {
 		tests = append(tests, path.Join(rel, name))
 		unit = unit || rubyUnit.MatchString(readText(dir, path.Join(p.Root, rel), name))
 	}
-	gems := gemsOf(dir, p.Root)
-	rspec := exists(dir, p.Root, ".rspec") || strings.Contains(gems, "rspec") ||
-		strings.Contains(readText(dir, p.Root, "spec/spec_helper.rb"), "RSpec")
-	if len(specs) > 0 && !rspec {
+	if len(specs) > 0 && !usesRSpec(dir, p.Root) {
 		specs, tests = nil, append(tests, specs...)
 	}
 	bundled := []string{}
@@ -98,6 +95,12 @@ func rubySuite(dir string, p Project) []suite {
 	}
 	shown := phrase.Join(commands, " && ", func(args []string) string { return commandLine(p.Root, args) })
 	return []suite{{project: p, command: shown, tools: tools, plan: plan}}
+}
+
+// usesRSpec reports whether the files of spec/ are for RSpec, and not for the specs of minitest.
+func usesRSpec(dir, root string) bool {
+	return exists(dir, root, ".rspec") || strings.Contains(gemsOf(dir, root), "rspec") ||
+		strings.Contains(readText(dir, root, "spec/spec_helper.rb"), "RSpec")
 }
 
 // gemsOf returns the text of the files that name the gems of a project.

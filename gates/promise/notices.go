@@ -3,6 +3,7 @@ package promise
 import (
 	"cmp"
 	"context"
+	"go/version"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/mod/modfile"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
@@ -56,10 +59,9 @@ func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRu
 		}
 		if text, first := worse(f, mark); first != "" {
 			wrong[f.Path] = text
-			if m := goPackage.FindString(text); path.Ext(f.Path) == ".go" {
-				wrong[path.Join(path.Dir(f.Path), "zz_runplan_ran.go")] = m + "\n\nimport \"os\"\n\n" +
-					"func runplanRan() { _ = os.WriteFile(" + strconv.Quote(mark) + ", nil, 0o644) }\n\n" +
-					"func runplanZero[T any](T) (zero T) { return zero }\n"
+			if path.Ext(f.Path) == ".go" {
+				helper := path.Join(path.Dir(f.Path), "zz_runplan_ran.go")
+				wrong[f.Path], wrong[helper] = goHelper(text, wrong[helper], mark, goVersion(s.Dir, f.Path))
 			}
 			if shown == "" {
 				shown = f.Path + ": " + first
@@ -90,7 +92,95 @@ func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRu
 			return "the new tests name " + unused + ", and run none of the lines that the batch adds", nil
 		}
 	}
+	if untested, err := idled(ctx, l, files, file, limit); err != nil || untested != "" {
+		return untested, err
+	}
 	return before(ctx, l, files, file, limit)
+}
+
+// idled finds a new function that the batch and its new tests name, and without whose work the tests pass.
+func idled(ctx context.Context, l *gates.Look, files []gates.File, file string, limit time.Duration) (string, error) {
+	b := l.Subject().Batch
+	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file })
+	if !asksTests.MatchString(fenced.ReplaceAllString(b.Text, "")) || !newTests(files[at]) {
+		return "", nil
+	}
+	for _, f := range files {
+		if f.Link || f.Status == gates.Deleted || language.IsTest(f.Path) {
+			continue
+		}
+		for _, a := range f.AddedLines() {
+			name := declared(a.Text)
+			if len(name) < 3 || declaredIn(f.Before, a.Text) || !names(files[at].After, name) ||
+				!regexp.MustCompile("`[^`\\n]*\\b"+name+`\b`).MatchString(b.Text) {
+				continue
+			}
+			text := emptied(f, a)
+			if text == "" {
+				continue
+			}
+			pass, err := passes(ctx, l, file, map[string]string{f.Path: text}, limit)
+			if err != nil || pass {
+				return "the new tests name " + name + ", and pass although it does nothing", err
+			}
+		}
+	}
+	return "", nil
+}
+
+// emptied returns a file in which the function that a line declares returns at once; "" if it cannot. Functions of Go
+// with results are left as they are.
+func emptied(f gates.File, header gates.Line) string {
+	ext, line := codeExt(f.Path), header.Text
+	first := map[string]string{".py": "return None", ".rb": "return nil", ".js": "return undefined;", ".go": "return"}[ext]
+	if first == "" || !idleHeader.MatchString(line) || ext == ".go" && !goNoResult.MatchString(line) {
+		return ""
+	}
+	lines := strings.Split(f.After, "\n")
+	if header.Number >= len(lines) {
+		return ""
+	}
+	body := lines[header.Number]
+	lines[header.Number] = body[:len(body)-len(strings.TrimLeft(body, " \t"))] + first + "\n" + body
+	return strings.Join(lines, "\n")
+}
+
+// goVersion returns the version of the language in the module of a file, "" if its go.mod names none.
+func goVersion(dir, file string) string {
+	for at := path.Dir(file); ; at = path.Dir(at) {
+		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(at), "go.mod"))
+		if mod, _ := modfile.ParseLax("go.mod", text, nil); err == nil && mod != nil && mod.Go != nil {
+			return "go" + mod.Go.Version
+		}
+		if err == nil || at == "." {
+			return ""
+		}
+	}
+}
+
+// goHelper returns a wrong file and the file with the functions that its lines call. If the module is older than
+// generics, a build constraint gives both files a version that has them.
+func goHelper(text, helper, mark, module string) (wrong, calls string) {
+	if helper == "" {
+		helper = goPackage.FindString(text) + "\n\nimport \"os\"\n\n" +
+			"func runplanRan() { _ = os.WriteFile(" + strconv.Quote(mark) + ", nil, 0o644) }\n"
+	}
+	if !strings.Contains(text, "runplanZero(") {
+		return text, helper
+	}
+	const generics, constraint = "go1.18", "//go:build "
+	older := version.Compare(cmp.Or(module, "go1.16"), generics) < 0
+	if !strings.Contains(helper, "runplanZero") {
+		if helper += "\nfunc runplanZero[T any](T) (zero T) { return zero }\n"; older {
+			helper = constraint + generics + "\n\n" + helper
+		}
+	}
+	if had := goBuild.FindStringSubmatch(text); older && had != nil {
+		text = strings.Replace(text, had[0], constraint+generics+" && ("+had[1]+")", 1)
+	} else if older {
+		text = constraint + generics + "\n\n" + text
+	}
+	return text, helper
 }
 
 // unrun finds a file whose runner names its tests, and none of the new ones. A script prints any names it likes, and
@@ -155,7 +245,7 @@ func passes(ctx context.Context, l *gates.Look, file string, texts map[string]st
 var (
 	// wrongNow matches a text about a fault in the present code.
 	wrongNow = lazyre.New(`(?i)\b(?:today|currently|at present|so far|wrong(?:ly)?|bugs?|incorrect\w*|crash\w*|panics?|ignores?|broken)\b|` +
-		`(?m)^[^\w\n]*(?:(?:Task|Step) [\w.]+\W+)?(?:Fix|Correct|Repair)\b`)
+		`(?m)(?:^[^\w\n]*(?:(?:Task|Step) [\w.]+\W+)?|[.!?:]\s+)(?:Fix|Correct|Repair)\b`)
 	// asksTests matches a text that asks for tests.
 	asksTests = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b`)
 	// unseenFault matches a text about a fault that a test often cannot show.
@@ -262,11 +352,16 @@ var (
 	function = lazyre.New(`\b(?:def|func|fn|function)\s+(?:\([^)]*\)\s*)?(?:self\.)?(\w+)|` +
 		`\b(?:const|let|var|exports\.)\s*(\w+)\s*=.*(?:=>|\bfunction\b)|` +
 		`^\s*(?:(?:async|static|public|private|protected|get|set)\s+)*(\w+)\s*\([^()]*\)\s*(?::[^{]+)?\{\s*$|^\s*(\w[\w|-]*)\) .*;;`)
-	comment   = lazyre.New(`^\s*(?:#|//|/\*|$)`)
-	control   = lazyre.New(`^(?:if|for|while|switch|catch|with|elif|until)$`)
-	built     = lazyre.New(`\b(?:dist|build|target)/`) // tests that run what was built do not run the changed lines
-	goPackage = lazyre.New(`(?m)^package \w+`)
-	marks     = map[string]string{".py": `open("MARK", "a").close()`, ".rb": `File.write("MARK", "")`,
+	comment = lazyre.New(`^\s*(?:#|//|/\*|$)`)
+	control = lazyre.New(`^(?:if|for|while|switch|catch|with|elif|until)$`)
+	built   = lazyre.New(`\b(?:dist|build|target)/`) // tests that run what was built do not run the changed lines
+	// idleHeader matches the only line of a function's header.
+	idleHeader = lazyre.New(`^\s*(?:async )?def \w+.*\):\s*$|^\s*(?:async )?def \w+.*->.*:\s*$|` +
+		`^\s*def [\w.]+[?!]?(?:\([^()]*\))?\s*$|^[^=]*\{\s*$`)
+	goNoResult = lazyre.New(`^func (?:\([^()]*\) )?\w+\([^()]*\) \{$`)
+	goPackage  = lazyre.New(`(?m)^package \w+`)
+	goBuild    = lazyre.New(`(?m)^//go:build (.+)$`)
+	marks      = map[string]string{".py": `open("MARK", "a").close()`, ".rb": `File.write("MARK", "")`,
 		".go": `runplanRan()`,
 		".rs": `std::fs::write("MARK", "").ok();`,
 		".js": `process.getBuiltinModule("fs").writeFileSync("MARK", "");`, ".sh": `: >"MARK";`}

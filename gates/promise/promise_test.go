@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,7 +52,8 @@ func TestHollowFiles(t *testing.T) {
 		{"sum.go", "package a\n\nfunc Sum(a, b int) int { return a + b }\n", "", false},
 		{"sum.go", "package a\n\nfunc Sum(a, b int) int { return 0 }\n", "", true},
 		{"sum.py", "def total(a, b): return a + b\n", "", false},
-		{"miles.js", "function toMiles(km) {\n  throw new RangeError('bad');\n}\n\nmodule.exports = { toMiles };\n", "", true},
+		{"miles.js", "function toMiles(km) {\n  throw new RangeError('bad');\n}\n\nmodule.exports = { toMiles };\n", "",
+			true},
 		{"fail.py", "def fail(why):\n    raise ValueError(why)\n", "", false},
 		{"__main__.py", "from cli import run\n\n\ndef main():\n    raise SystemExit(run())\n", "", false},
 	} {
@@ -162,11 +164,12 @@ func TestPromisedFunctions(t *testing.T) {
 		"- [x] Implement `to_km(miles)` in convert.py":                                               false,
 		"**Step 3: Implement `Unit.to_km()`**":                                                       true,
 		"Add a function that converts to km.":                                                        false,
-		"Add a function ToMiles(km).":                                                                false, // in another style
-		"Add a function like to_km(miles).":                                                          false,
-		"The function to_km(miles) is left for later.":                                               false,
-		"Add a function such as `to_km`, or extend to_miles(km).":                                    false,
-		"1. **Add** tests. Implement the function `to_miles(km, unit)`":                              false,
+		// in another style
+		"Add a function ToMiles(km).":                                   false,
+		"Add a function like to_km(miles).":                             false,
+		"The function to_km(miles) is left for later.":                  false,
+		"Add a function such as `to_km`, or extend to_miles(km).":       false,
+		"1. **Add** tests. Implement the function `to_miles(km, unit)`": false,
 	} {
 		s := gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{"convert.py": code})
 		s.Dir, s.Batch.Text = t.TempDir(), plan
@@ -193,14 +196,17 @@ func TestWrongLines(t *testing.T) {
 			"package a\n\nfunc (a *A) N() int { return a.n }\n\nfunc (b *B) N() int {\n\trunplanRan()\n\treturn b.n - 1\n}\n"},
 		{"a.rs", "", "fn f(a: i64) -> i64 {\n    a - 1\n}\n",
 			"fn f(a: i64) -> i64 {\n    std::fs::write(\"M\", \"\").ok();\n    a + 1\n}\n"},
-		{"a.sh", "", "case $1 in\nsub) echo $(($2 - $3)) ;;\nesac\n", "case $1 in\nsub) : >\"M\"; echo $(($2 + $3)) ;;\nesac\n"},
-		{"a.js", "", "function f(a) {\n  log('a - b'); // a - b\n  return 1;\n}\n", "function f(a) {\n  log('a - b'); // a - b\n  return 1;\n}\n"},
+		{"a.sh", "", "case $1 in\nsub) echo $(($2 - $3)) ;;\nesac\n",
+			"case $1 in\nsub) : >\"M\"; echo $(($2 + $3)) ;;\nesac\n"},
+		{"a.js", "", "function f(a) {\n  log('a - b'); // a - b\n  return 1;\n}\n",
+			"function f(a) {\n  log('a - b'); // a - b\n  return 1;\n}\n"},
 		{"a.md", "", "a - b\n", ""},
 		{"a.py", "def f(a):\n    return 1\n", "def f(a):\n    if a > 0:\n        return a - 1\n    return 1\n",
 			"def f(a):\n    if a > 0:\n        return a - 1\n    return 1\n"}, // a shortcut in an old function
 		{"a.py", "", "def f(a):\n    return  # a - 1\n", "def f(a):\n    return  # a - 1\n"},
 		{"a.ts", "class A {\n}\n", "class A {\n  sub(a: number): number {\n    return a - 1;\n  }\n}\n", "class A {\n" +
-			"  sub(a: number): number {\n    process.getBuiltinModule(\"fs\").writeFileSync(\"M\", \"\");\n    return a + 1;\n  }\n}\n"},
+			"  sub(a: number): number {\n    process.getBuiltinModule(\"fs\").writeFileSync(\"M\", \"\");\n    return a + " +
+			"1;\n  }\n}\n"},
 	} {
 		f := gates.File{Change: gates.Change{Path: c.file}, Before: c.before, After: c.after}
 		if c.before == "" {
@@ -210,6 +216,56 @@ func TestWrongLines(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", c.file, got, c.want)
 		}
+	}
+}
+
+// A function of which a plan and its tests speak returns at once.
+func TestEmptied(t *testing.T) {
+	for _, c := range []struct{ file, after, want string }{
+		{"a.py", "def f(a):\n    return a\n", "def f(a):\n    return None\n    return a\n"},
+		{"a.py", "def f(a,\n      b):\n    return a\n", ""},
+		{"a.go", "func f(a int) {\n\tg(a)\n}\n", "func f(a int) {\n\treturn\n\tg(a)\n}\n"},
+		{"a.go", "func f(a int) int {\n\treturn a\n}\n", ""},
+		{"a.ts", "function f(a: number) {\n  return a;\n}\n",
+			"function f(a: number) {\n  return undefined;\n  return a;\n}\n"},
+		{"a.rb", "def f(a)\n  a\nend\n", "def f(a)\n  return nil\n  a\nend\n"},
+		{"a.rs", "fn f() {\n  g()\n}\n", ""},
+	} {
+		header, _, _ := strings.Cut(c.after, "\n")
+		f := gates.File{Change: gates.Change{Path: c.file}, After: c.after}
+		if got := emptied(f, gates.Line{Number: 1, Text: header}); got != c.want {
+			t.Errorf("%s:\n%s\nwant:\n%s", c.file, got, c.want)
+		}
+	}
+}
+
+// The functions that wrong lines of Go call build in a module without generics.
+func TestGoHelper(t *testing.T) {
+	const code = "//go:build linux\n\npackage a\n\nfunc f() int { return runplanZero(1) }\n"
+	for module, tag := range map[string]string{"": "//go:build go1.18 && (linux)\n",
+		"go1.13": "//go:build go1.18 && (linux)\n",
+		"go1.18": "//go:build linux\n"} {
+		wrong, calls := goHelper(code, "", "M", module)
+		if !strings.HasPrefix(wrong, tag) || !strings.Contains(calls, "func runplanZero[") ||
+			strings.HasPrefix(calls, "//go:build go1.18\n") != (module != "go1.18") {
+			t.Errorf("%q:\n%s\n%s", module, wrong, calls)
+		}
+	}
+	const plain = "package a\n\nfunc f() { runplanRan() }\n"
+	if wrong, calls := goHelper(plain, "", "M", ""); wrong != plain || strings.Contains(calls, "runplanZero") {
+		t.Errorf("it does not need generics:\n%s\n%s", wrong, calls)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module a\n\ngo 1.20\n", "b/go.mod": "module b\n"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := goVersion(dir, "c/d/x.go") + "," + goVersion(dir, "b/x.go"); got != "go1.20," {
+		t.Error(got)
 	}
 }
 
@@ -223,6 +279,7 @@ func TestShowsFault(t *testing.T) {
 		"Add `total` and tests of it.":                                       false,
 		"`total` is wrong today. Correct it.":                                false,
 		"Fix the data race of `total`. Add a test.":                          false,
+		"A missing part counts as empty. Correct `total`, and add a test.":   true,
 		"`total` is slow today. Extend the tests.":                           false,
 		"Add tests.\n\nRun: `grep -c wrong a.txt`":                           false,
 	} {

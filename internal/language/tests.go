@@ -82,7 +82,7 @@ func OfTest(p string) string {
 		}
 	case ".py":
 		if strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test") || stem == "conftest" || stem == "tests" ||
-			stem == "sitecustomize" || stem == "usercustomize" || inTests {
+			stem == "sitecustomize" || stem == "usercustomize" || inTests || p == "test.py" {
 			return Python
 		}
 	case ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".cts":
