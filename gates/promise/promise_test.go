@@ -239,6 +239,21 @@ func TestEmptied(t *testing.T) {
 	}
 }
 
+// A test that replaces a function, or has its own, need not notice what it does.
+func TestCallsOfTests(t *testing.T) {
+	for text, want := range map[string]bool{
+		"def test_a():\n    assert fetch(1) == 2\n":                               true,
+		"def test_a():\n    assert app.fetch(1) == 2\n":                           true,
+		"def test_a(monkeypatch):\n    monkeypatch.setattr(app, 'fetch', fake)\n": false,
+		"def fetch(a):\n    return 2\n\n\ndef test_a():\n    show(fetch(1))\n":    false,
+		"def test_a():\n    prefetch(1)\n":                                        false,
+	} {
+		if got := calls(gates.File{Change: gates.Change{Path: "test_a.py"}, After: text}, "fetch"); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
 // The functions that wrong lines of Go call build in a module without generics.
 func TestGoHelper(t *testing.T) {
 	const code = "//go:build linux\n\npackage a\n\nfunc f() int { return runplanZero(1) }\n"

@@ -19,7 +19,7 @@ const (
 	RuleNotCalled    = "not-called"     // a new function that other code should use is used nowhere
 	RuleOptionUnused = "option-unused"  // an option or setting has no effect
 	RuleCaseMissing  = "case-missing"   // one of several listed words is not in the code
-	RuleValueMissing = "value-missing"  // no value for a file of data, or number for a new name, is in the change
+	RuleValueMissing = "value-missing"  // none of the values for a file of data is in the change
 	RuleNotCorrected = "not-corrected"  // a function that the batch corrects is as before, and so is all that it calls
 	RuleOldKept      = "old-code-kept"  // new code hands on to the old code that it should replace
 	RuleCheckGone    = "check-gone"     // a check of the input is gone although behaviour should stay
@@ -62,7 +62,7 @@ var (
 func promisesInText(text string) bool {
 	text = fenced.ReplaceAllString(text, "")
 	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking, oldFlag,
-		spelled, numbered} {
+		spelled} {
 		if re.MatchString(text) {
 			return true
 		}
@@ -116,7 +116,6 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.options()
 	w.cases()
 	w.values()
-	w.numbers()
 	w.corrected()
 	w.answers()
 	w.later()
@@ -526,22 +525,6 @@ var (
 	dataFile = lazyre.New("[\\w./-]+\\.(?:json|csv|tsv|ya?ml|toml)\\b")
 	decimal  = lazyre.New(`\b\d+\.\d+\b`)
 )
-
-// numbered matches a name with the numbers that a sentence gives for it, such as `overline` (codes 53 and 55).
-var numbered = lazyre.New("`(\\w{3,})` \\((?:codes?|values?|numbers?|bytes?|ports?|status(?:es)?):? ((?:\\d+(?:, and |, | and | or |/)?)+)\\)")
-
-// numbers finds new names for which the batch gives numbers, none of which is in the change.
-func (w wording) numbers() {
-	for _, m := range numbered.FindAllStringSubmatch(strings.Join(strings.Fields(w.text), " "), -1) {
-		list := digits.FindAllString(m[2], -1)
-		has := func(v string) bool { return names(w.added, v) }
-		old := slices.ContainsFunc(w.files, func(f gates.File) bool { return product(f) && names(f.Before, m[1]) })
-		if names(w.added, m[1]) && !old && !slices.ContainsFunc(list, has) {
-			w.broken(RuleValueMissing, "", "the batch gives numbers for "+m[1]+" ("+strings.Join(list, ", ")+
-				"), but none of them is in the new code", "write the numbers that the batch gives")
-		}
-	}
-}
 
 // values finds files of data for which the batch gives values, none of which is in the change.
 func (w wording) values() {
