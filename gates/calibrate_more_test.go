@@ -48,6 +48,9 @@ func TestCalibratesMinitest(t *testing.T) {
 	delete(plain, "Rakefile")
 	plain["Gemfile"] = "source 'https://rubygems.org'\n"
 	honest(t, sealed(t, tree(t, plain), "tests:ruby"), TestCount{Passed: 2, Skipped: 1})
+	alone := with(minitestProject, map[string]string{"test/helper.rb": "ENV['MT_NO_PLUGINS'] = '1'\n" +
+		minitestProject["test/helper.rb"]})
+	honest(t, sealed(t, tree(t, alone), "tests:ruby"), TestCount{Passed: 2, Skipped: 1})
 }
 
 func TestCalibrationCatchesMinitest(t *testing.T) {

@@ -190,7 +190,7 @@ func rspecRun(w *Look, p Project, args, specs []string) (testRun, error) {
 }
 
 var (
-	noPlugins  = lazyre.New(`Minitest\.extensions|no-plugins|MT_NO_PLUGINS|load_plugins`)
+	noPlugins  = lazyre.New(`Minitest\.extensions|no-plugins|load_plugins`)
 	miniClass  = lazyre.New(`Minitest::(?:Test|Spec)\b|MiniTest::|ActiveSupport::TestCase|\bdescribe\b|minitest/(?:autorun|spec|global_expectations)|< [\w:]*Test(?:Case|Base)?\b`)
 	rubyPicks  = lazyre.New(`(?m)--tag\b|--example\b|filter_run\b|filter_run_(?:including|when_matching)|TESTOPTS|--name\b|(?:^|\s)-[ne]\s|fdescribe|fcontext|\bfit\b|focus: true|:focus\b`)
 	rubyLimits = lazyre.New(`minimum_coverage|refuse_coverage_drop|after\(:suite\)|Minitest\.after_run`)
@@ -221,7 +221,10 @@ func minitestRun(w *Look, p Project, args, tests []string, unit bool) (testRun, 
 // effect.
 const (
 	plantedMinitest = `
-Minitest.load(:runplan) if Gem::Version.new(Minitest::VERSION) >= Gem::Version.new("6") && !Minitest.extensions.include?("runplan")
+if (ENV["MT_NO_PLUGINS"] || Gem::Version.new(Minitest::VERSION) >= Gem::Version.new("6")) && !Minitest.extensions.include?("runplan")
+  require "minitest/runplan_plugin"
+  Minitest.extensions << "runplan"
+end
 class WORDTest < Minitest::Test
   def PASS
     assert_equal 1, 1
