@@ -167,9 +167,9 @@ func (w wording) errors() {
 		return
 	}
 	seen := map[string]bool{}
-	for _, text := range w.sentences {
+	for i, text := range w.sentences {
 		at := raised.FindStringSubmatchIndex(text)
-		if at == nil || refused.MatchString(text[:at[0]]) || described.MatchString(text) {
+		if at == nil || refused.MatchString(text[:at[0]]) || described.MatchString(text) || w.contrasted(i) {
 			continue
 		}
 		name := text[at[2]:at[3]]
@@ -187,14 +187,22 @@ func (w wording) errors() {
 		reports.MatchString(w.added) || proves.MatchString(w.tests) {
 		return
 	}
-	for _, text := range w.sentences {
+	for i, text := range w.sentences {
 		at := reported.FindStringIndex(text)
-		if at != nil && !refused.MatchString(text[:at[0]]) && !described.MatchString(text) {
+		if at != nil && !refused.MatchString(text[:at[0]]) && !described.MatchString(text) && !w.contrasted(i) {
 			w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+
 				"), but no new code reports one and no new test expects one", "report it where the batch says so, and test it")
 			return
 		}
 	}
+}
+
+// afterwards matches a sentence about code that behaves otherwise than the sentence before says.
+var afterwards = lazyre.New(`(?i)^\W*(?:after (?:the|this) (?:change|batch|fix|correction)|afterwards|(?:it|that|this) (?:should|must) (?:not|work))\b`)
+
+// contrasted reports whether a sentence describes the code before the change, because the next one says what follows.
+func (w wording) contrasted(sentence int) bool {
+	return sentence+1 < len(w.sentences) && afterwards.MatchString(w.sentences[sentence+1])
 }
 
 // anywhere reports whether one of the files of code fulfils want.

@@ -24,6 +24,9 @@ func TestSentencesOfBatch(t *testing.T) {
 	}{
 		{"no error", "Add parse(text). An empty text raises ValueError.", nil,
 			files{"parse.py": "def parse(text):\n    return text or 0\n"}, "no-error"},
+		{"an error of today", "`parse` raises `ValueError` for empty text. After the change it must return 0. Add a test.",
+			files{"parse.py": "def parse(text):\n    return int(text)\n"},
+			files{"parse.py": "def parse(text):\n    return int(text or 0)\n"}, ""},
 		{"raised", "Add parse(text). An empty text raises ValueError.", nil,
 			files{"parse.py": "def parse(text):\n    if not text:\n        raise ValueError\n    return text\n"}, ""},
 		{"expected by a test", "Add parse(text). A bad text raises ValueError.", nil,
