@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// memory is how the program collects garbage.
+// memory holds what decides when garbage is collected.
 var memory struct {
 	sync.Mutex
 	ballast []byte
