@@ -244,7 +244,8 @@ type reader struct {
 }
 
 func newReader(p patterns.Program, dir string) reader {
-	return reader{p, dir, outline.NewGoMemory(), outline.NewPythonMemory(), &sync.Mutex{}, outline.NewScriptMemory(), map[string]bool{}}
+	return reader{p, dir, outline.NewGoMemory(), outline.NewPythonMemory(), &sync.Mutex{}, outline.NewScriptMemory(),
+		map[string]bool{}}
 }
 
 // reads reports whether it supports a language.
