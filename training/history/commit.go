@@ -56,6 +56,7 @@ type work struct {
 	keywords []string // keywords of the task
 	tree     *folder  // tree before the commit
 	changes  []*change
+	bundles  []string // paths of the changed bundles, which are in no example
 	lines    int
 	words    map[string]bool // identifiers in and around the changed lines, and pairs owner.name
 	targets  []target
@@ -187,6 +188,10 @@ func (w *work) compare(have versions, bad map[want]Reason) Reason {
 			if why = cmp.Or(why, bad[want{e.Path, side.blob}]); why == "" {
 				*side.to = have[want{e.Path, side.blob}]
 			}
+		}
+		if why == bundle {
+			w.bundles = append(w.bundles, e.Path)
+			why = Generated
 		}
 		if why == Generated {
 			generated = true

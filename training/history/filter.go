@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
@@ -37,6 +38,10 @@ const (
 	Broken      Reason = "broken"
 	NoExample   Reason = "no_example"
 )
+
+// bundle says that a file was joined from others. A commit does not have this reason: what it changes in a bundle follows
+// from its other changes, so it is left out of the answer.
+const bundle Reason = "bundle"
 
 // Reasons returns all reasons in order.
 func Reasons() []Reason {
@@ -159,6 +164,14 @@ func generatedName(base string) bool {
 }
 
 var generatedMark = lazyre.New(`(?m)^(?://|#|/\*|\s\*|--).{0,80}(?:Code generated .{0,120}DO NOT EDIT|@generated|[Aa]uto-?generated .{0,60}do not (?:edit|modify))`)
+
+// bundleMarks are how browserify, webpack and component open each of the modules that they join into one file.
+var bundleMarks = []string{"[function(require,module,exports){", "\n/******/", "\nrequire.register("}
+
+// isBundle reports whether a text is a bundle of at least two modules.
+func isBundle(text string) bool {
+	return slices.ContainsFunc(bundleMarks, func(mark string) bool { return strings.Count(text, mark) > 1 })
+}
 
 // saysGenerated reports whether the first lines or very long lines mark a file as generated.
 func saysGenerated(text string) bool {

@@ -106,6 +106,37 @@ func TestEachCommitHasOneReason(t *testing.T) {
 	}
 }
 
+// What a commit changes in a bundle follows from its other changes: the example is about these, and does not show the
+// bundle.
+func TestBundleIsInNoExample(t *testing.T) {
+	r := newRepo(t)
+	module := func(n int, text string) string {
+		return fmt.Sprintf("require.register(\"m%d.js\", function(module, exports, require) {\n%s\n});\n", n, text)
+	}
+	built := "-- shop.js --\nvar all = {};\n" + module(1, "exports.old = 1;") + module(2, "exports.two = 2;")
+	r.commit("Begin the shop with carts and prices", shop+built)
+	r.commit("Give a discount on carts with many items", discounted+strings.ReplaceAll(built, "old", "bundled_name"))
+	r.commit("Build the browser's file of the shop again", strings.ReplaceAll(built, "old", "once_more"))
+	o := r.options(t.TempDir())
+	o.Program = astGrep(t)
+	m, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Used != 1 || m.Reasons[Generated] != 1 {
+		t.Errorf("%d used, %v", m.Used, m.Reasons)
+	}
+	all := contents(t, o.Dir)
+	if all["execute_code.jsonl"] == "" {
+		t.Error("no example of code")
+	}
+	for name, text := range all {
+		if strings.Contains(text, "bundled_name") {
+			t.Errorf("%s shows the bundle", name)
+		}
+	}
+}
+
 // A secret from an earlier commit is in no prompt, whatever file contains it; a commit that only uses such a file
 // gets prompts without that file.
 func TestPromptsOmitOldSecrets(t *testing.T) {
@@ -117,6 +148,7 @@ func TestPromptsOmitOldSecrets(t *testing.T) {
 	r.commit("Keep the settings of the shop in a file\n\ntoken: ghp_"+"q8Zt3LmN5vRx7KpW2yBd4FhJ6sGc9TaV1eUo", "-- cart/names.go --\npackage cart\n\n// shorten cuts a name.\nfunc shorten(name string) string { return name[:5] }\n")
 	r.commit("Read the settings of the shop at its start", "-- settings.yaml --\naws_key: AKIA"+"Q7ZXN4TBV2WLMK5D\n-- cart/names.go --\npackage cart\n\n// shorten cuts a name.\nfunc shorten(name string) string { return name[:6] }\n")
 	o := r.options(t.TempDir())
+	o.Program = astGrep(t)
 	m, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -97,6 +97,8 @@ func unfit(text string) Reason {
 		return TooLarge
 	case !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0:
 		return Binary
+	case isBundle(text):
+		return bundle
 	case saysGenerated(text):
 		return Generated
 	}

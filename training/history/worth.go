@@ -51,7 +51,7 @@ func (w *work) untaught(q query) string {
 		otherFiles.MatchString(subject):
 		return "the task is about settings of tools"
 	case slices.ContainsFunc(w.Entries, func(e git.Entry) bool {
-		return outline.LanguageOf(e.Path) != "" &&
+		return outline.LanguageOf(e.Path) != "" && !slices.Contains(w.bundles, e.Path) &&
 			!slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path })
 	}):
 		return "a file of code that it changes is not shown"

@@ -43,10 +43,10 @@ its message is the task, the code before it is the context, its diff is the answ
 
 A commit is used if it changes at most 5 files and fewer than 200 lines of code, in Go, Python, TypeScript or JavaScript
 (all but Go need ast-grep), is not a merge, was not reverted later, and has a message that says what changed: a first
-line of at least 15 characters and three words, of which
-at least two are not empty words such as "fix", "wip" and "misc". Lines
-count in hand-written files of these languages; other, generated, vendored and lock files make no examples. A commit
-with a probable secret is omitted completely. The table shows how many commits were refused, and why.
+line of at least 15 characters and three words, of which at least two are not empty words such as "fix", "wip" and
+"misc". Lines count in hand-written files of these languages; other, generated, bundled, vendored and lock files make
+no examples. A commit with a probable secret is omitted completely. The table shows how many commits were refused, and
+why.
 
 DIR gets a file of examples for each stage and, at the end, manifest.json, which marks a complete result. Run it again
 after it was killed, and it continues. The same commits, options and seed give identical files; the seed decides which
