@@ -178,7 +178,7 @@ func (b *builder) build() {
 		b.plan.Format = FormatSuperpowers
 		b.stepsAsTasks()
 		b.buildTasks(f)
-	case b.titleAsTask(), b.listAsTasks(), b.changesAsTasks(), b.rowsAsTasks():
+	case b.titleAsTask(), b.listAsTasks(), b.changesAsTasks(), b.rowsAsTasks(), b.namedTasks():
 		if b.plan.Format == FormatOpenSpec {
 			b.buildSections(b.facts())
 			break

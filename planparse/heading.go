@@ -236,7 +236,7 @@ func unitTitle(rest []byte) (title string, ok bool) {
 	}
 	r, size := utf8.DecodeRune(body)
 	switch r {
-	case ':', '：', '—', '–', '-', '.', ')', '|', '、', '．', '→', ',':
+	case ':', '：', '—', '–', '-', '.', ')', '|', '、', '．', '→', ',', '·':
 		return plain(bytes.TrimLeft(body[size:], "-:*_ \t")), true
 	case '`', '"', '\'', '/', '<':
 		return plain(body), false

@@ -225,9 +225,10 @@ func (b *builder) underline(i int) bool {
 }
 
 // settle decides on headings with plain text after the id. Next to well-formed ones they are notes ("Task 3 progress
-// note"); if there are no others, the author does not use separators.
+// note"); if there are no others, the author does not use separators, unless their numbers repeat.
 func (b *builder) settle(kind unitKind) {
 	var good, bare []*mark
+	seen, again := map[string]bool{b.titleUnit.word + b.titleUnit.id: true}, false // "Phase 3 goals", "Phase 3 timeline"
 	for _, m := range b.heads {
 		switch u := m.unit; {
 		case u.kind != kind:
@@ -235,6 +236,8 @@ func (b *builder) settle(kind unitKind) {
 			good = append(good, m)
 		case kind == unitPiece && u.word != "story": // "Change 2 names" is an order
 		case !aboutUnit(u.title):
+			again = again || seen[u.word+u.id]
+			seen[u.word+u.id] = true
 			bare = append(bare, m)
 		case kind == unitTask:
 			b.report(SeverityInfo, m.line, "near-miss-heading", "%q is read as a note about %s %s", m.text,
@@ -242,7 +245,7 @@ func (b *builder) settle(kind unitKind) {
 		}
 	}
 	for _, m := range bare {
-		if len(good) == 0 {
+		if len(good) == 0 && !again {
 			m.unit.ok = true
 			b.warn(m.line, "missing-separator", "%q has no colon after its number; read as %s %s", m.text, m.unit.word,
 				m.unit.id)

@@ -207,14 +207,14 @@ func stepsTitle(title string) bool {
 		noun, before := words[len(words)-1], words[len(words)-2]
 		known := lists.Count(words, func(word string) bool {
 			return slices.Contains([]string{"implementation", "refactor", "refactoring", "migration", "execution", "cleanup",
-				"recommended", "ordered", "task", "work", "action", "commit"}, word)
+				"recommended", "ordered", "detailed", "task", "work", "action", "commit"}, word)
 		})
 		if known == len(words)-1 || noun == "plan" && before == "work" || noun == "steps" && before != "next" && known > 0 {
 			return true
 		}
 	}
 	return slices.Contains([]string{"implementation units", "order of implementation", "build order", "sequence",
-		"recommended sequence",
+		"recommended sequence", "decomposition",
 		"实施顺序", "执行单元", "実装順序", "구현 순서", "umsetzungsreihenfolge", "orden de implementación",
 		"ordem de implementação", "ordre d'implémentation", "порядок реализации",
 		"实施单元", "steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks",
@@ -227,7 +227,7 @@ func stepsTitle(title string) bool {
 
 // remainingTitle reports whether a heading says that the items below it are still to be done.
 func remainingTitle(title string) bool {
-	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending",
+	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending", "planned",
 		"pending tasks", "pending work", "todo", "to do", "to-do", "todos", "open tasks", "next actions", "action items",
 		"待办", "待办事项", "待办任务", "剩余任务", "残タスク", "残作業", "やること", "次のアクション", "할 일", "남은 작업",
 		"offene aufgaben", "tareas pendientes", "pendientes", "próximas acciones", "tarefas pendentes", "pendências",
