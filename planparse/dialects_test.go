@@ -1033,6 +1033,16 @@ func TestHeadingsWithoutNumbers(t *testing.T) {
 			"### 3rd parties", "text"), want: "superpowers 3a(3a:0) 3b(3b:0)"},
 		"planned": {in: in("# Roadmap", "## Shipped", "### Read", "text", "## Planned", "### Write", "text", "### Print",
 			"text", "#### How", "text"), want: "superpowers 1(1:0) 2(2:0)"},
+		"a sequence": {in: in("# T", "## Implementation sequence", "### 1. Read", "text", "### 2. Write", "text"),
+			want: "superpowers 1(1:0) 2(2:0)"},
+		"the phases of the development": {in: in("# T", "## Development phases", "### 1. Read", "text", "### 2. Write",
+			"text"), want: "superpowers 1(1:0) 2(2:0)"},
+		"increments": {in: in("# T", "## Increments", "### 1. Read", "text", "### 2. Write", "text"),
+			want: "superpowers 1(1:0) 2(2:0)"},
+		"increments and streams": {in: in("# T", "## Increment 1: Read", "text", "## Stream A — Write", "text"),
+			want: "phases <increment 1> <stream A> 1() A()"},
+		"numbered slices": {in: in("# T", "## 2. Slice 1: Read", "### 2.1 Exit criteria", "- [ ] a", "## 3. Slice 2: Write",
+			"### 3.1 Exit criteria", "- [ ] b"), want: "superpowers 1(1:1) 2(2:1)"},
 		"the title": {in: in("# Tasks", "## Keep the order", "### Problem", "text"), want: "superpowers 1(1:0)"},
 	})
 }
