@@ -1001,6 +1001,11 @@ func TestMentionsOfPhases(t *testing.T) {
 			in:   in("# Work report", "## Phase 3 achievements", "text", "## Phase 3 numbers", "text"),
 			want: "none", codes: "no-units@1 near-miss-heading@2 near-miss-heading@4",
 		},
+		"weeks again": {
+			in: in("# Plan", "## Week 1: Read", "text", "### Day 1: Open", "text", "### Day 2: Parse", "text",
+				"## Success criteria", "### Week 1", "text"),
+			want: "phases <week 1> <day 1> <day 2> 1() 2()",
+		},
 		"no separators": {
 			in:   in("# Plan", "## Phase 1 Read", "text", "## Phase 2 Write", "text"),
 			want: "phases <phase 1> <phase 2> 1() 2()", codes: "missing-separator@2 missing-separator@4",

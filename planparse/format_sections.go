@@ -264,7 +264,7 @@ func (s *sections) enter(m *mark) {
 		return
 	}
 	group := s.startGroup(m)
-	if s.plan.Format != FormatPhases && s.outer[m] && !s.boxed[m] {
+	if s.outer[m] && !s.boxed[m] {
 		return // its sections are the work, and the text before them introduces them
 	}
 	if s.plan.Format != FormatKiro {

@@ -68,8 +68,8 @@ func (b *builder) prepare() {
 	b.reportNearUnits()
 }
 
-// dropMentioned keeps headings from being units: the epic of a story, and the phases of a design, which are deeper than
-// those of the plan and have the same numbers.
+// dropMentioned keeps headings from being units: the epic of a story, the phases of a design, which are deeper than
+// those of the plan and have the same numbers, and weeks that are named again below "Success criteria".
 func (b *builder) dropMentioned() {
 	level, numbers := deepest, map[string]bool{}
 	isPhase := func(m *mark) bool { return m != b.title && m.unit.ok && m.unit.kind == unitGroup }
@@ -83,7 +83,14 @@ func (b *builder) dropMentioned() {
 			numbers[m.unit.id] = true
 		}
 	}
+	spans := map[string]bool{}
+	criteria := func(h *mark) bool { return namesCriteria(plain(h.text)) }
 	for _, m := range b.heads {
+		if name := m.unit.word + m.unit.id; m.unit.kind == unitSpan && spans[name] && m.below(criteria) != nil {
+			m.unit = &b.noUnit
+		} else if m.unit.ok {
+			spans[name] = true
+		}
 		boxed := func(o *mark) bool { return o.kind == markBox && o.head == m }
 		if isPhase(m) && m.level > level && numbers[m.unit.id] && m.below(isPhase) == nil &&
 			!slices.ContainsFunc(b.marks, boxed) {
