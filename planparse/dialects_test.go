@@ -1001,6 +1001,19 @@ func TestMentionsOfPhases(t *testing.T) {
 			in:   in("# Work report", "## Phase 3 achievements", "text", "## Phase 3 numbers", "text"),
 			want: "none", codes: "no-units@1 near-miss-heading@2 near-miss-heading@4",
 		},
+		"chunks with the numbers of phases": {
+			in: in("# Plan", "## Work", "### Chunk 1: Read", "text", "### Chunk 2: Write", "text", "## Phase 1: Save", "text"),
+			want: "phases <chunk 1> <chunk 2> <phase 1> 1() 2() 1-2()", codes: "duplicate-id@7",
+		},
+		"the review of a story": {
+			in: in("# Story 5.1: Read", "## Tasks", "- [x] **Task 1: Open** (AC: 1)", "- [x] **Task 2: Parse**",
+				"## Review", "### Task completion", "- **Task 1:** 2/2 complete", "- **Task 2:** 1/1 complete"),
+			want: "kiro 1(1:0+) 2(2:0+)",
+		},
+		"versions in other languages": {
+			in:   in("# План развития", "## Версия 1.1.0 (скоро)", "text", "## Версия 1.2.0", "text"),
+			want: "phases <version 1.1.0> <version 1.2.0> 1.1.0() 1.2.0()",
+		},
 		"weeks again": {
 			in: in("# Plan", "## Week 1: Read", "text", "### Day 1: Open", "text", "### Day 2: Parse", "text",
 				"## Success criteria", "### Week 1", "text"),

@@ -78,9 +78,9 @@ func (b *builder) dropMentioned() {
 		case m.unit.word == "epic" && b.titleUnit.word == "story":
 			m.unit = &b.noUnit
 		case isPhase(m) && m.level < level:
-			level, numbers = m.level, map[string]bool{m.unit.id: true}
+			level, numbers = m.level, map[string]bool{m.unit.word + m.unit.id: true}
 		case isPhase(m) && m.level == level:
-			numbers[m.unit.id] = true
+			numbers[m.unit.word+m.unit.id] = true
 		}
 	}
 	spans := map[string]bool{}
@@ -92,7 +92,7 @@ func (b *builder) dropMentioned() {
 			spans[name] = true
 		}
 		boxed := func(o *mark) bool { return o.kind == markBox && o.head == m }
-		if isPhase(m) && m.level > level && numbers[m.unit.id] && m.below(isPhase) == nil &&
+		if isPhase(m) && m.level > level && numbers[m.unit.word+m.unit.id] && m.below(isPhase) == nil &&
 			!slices.ContainsFunc(b.marks, boxed) {
 			m.unit = &b.noUnit
 		}
