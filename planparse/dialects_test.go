@@ -1002,7 +1002,7 @@ func TestMentionsOfPhases(t *testing.T) {
 			want: "none", codes: "no-units@1 near-miss-heading@2 near-miss-heading@4",
 		},
 		"chunks with the numbers of phases": {
-			in: in("# Plan", "## Work", "### Chunk 1: Read", "text", "### Chunk 2: Write", "text", "## Phase 1: Save", "text"),
+			in:   in("# Plan", "## Work", "### Chunk 1: Read", "text", "### Chunk 2: Write", "text", "## Phase 1: Save", "text"),
 			want: "phases <chunk 1> <chunk 2> <phase 1> 1() 2() 1-2()", codes: "duplicate-id@7",
 		},
 		"the review of a story": {
