@@ -862,7 +862,8 @@ func TestTaskMasterText(t *testing.T) {
 func TestTitlesOfHeadings(t *testing.T) {
 	p := parse(t, in("# P", "### [Task 1: Read](a/1.md)", "text", "### Task 2 ✅ — Count", "text",
 		"### Task 3: Print · DONE", "text",
-		"### Task 4: NOT STARTED", "text", "### Task 5 · Save", "text"))
+		"### Task 4: NOT STARTED", "text", "### Task 5 · Save", "text",
+		"### Task 6: Load --- COMPLETED", "text", "### Task 7: Make the lists complete", "text"))
 	var got []string
 	for _, b := range p.Batches {
 		got = append(got, b.Title)
@@ -873,7 +874,8 @@ func TestTitlesOfHeadings(t *testing.T) {
 			said++
 		}
 	}
-	if diff := cmp.Diff([]string{"Read", "Count ✅", "Print · DONE", "NOT STARTED", "Save"}, got); diff != "" || said != 2 {
+	if diff := cmp.Diff([]string{"Read", "Count ✅", "Print · DONE", "NOT STARTED", "Save", "Load --- COMPLETED",
+		"Make the lists complete"}, got); diff != "" || said != 3 {
 		t.Errorf("%d are done in words; -want +got:\n%s", said, diff)
 	}
 }
