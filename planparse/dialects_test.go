@@ -1016,6 +1016,20 @@ func TestMentionsOfPhases(t *testing.T) {
 			in:   in("# План развития", "## Версия 1.1.0 (скоро)", "text", "## Версия 1.2.0", "text"),
 			want: "phases <version 1.1.0> <version 1.2.0> 1.1.0() 1.2.0()",
 		},
+		"checkpoints of a spec-kit": {
+			in: in("# T", "## Phase 1: Read", "- [ ] T001 a", "- [ ] T002 b", "## Checkpoints", "### Checkpoint 1: It reads",
+				"text"),
+			want: "spec-kit <phase 1> 1(T001:0 T002:0)",
+		},
+		"phases beside steps with boxes": {
+			in: in("# Plan", "## Milestones", "1. **Phase 1** (now):", "2. **Phase 2** (later):", "## Work",
+				"### Step 1: Read", "- [ ] a", "### Step 2: Write", "- [ ] b"),
+			want: "openspec step-1-read(:0) step-2-write(:0)",
+		},
+		"sections of a numbered section": {
+			in:   in("# T", "## 1. Findings", "text", "## 2. Checklist", "### Reading", "- [ ] a", "### Writing", "- [ ] b"),
+			want: "openspec reading(:0) writing(:0)",
+		},
 		"weeks again": {
 			in: in("# Plan", "## Week 1: Read", "text", "### Day 1: Open", "text", "### Day 2: Parse", "text",
 				"## Success criteria", "### Week 1", "text"),

@@ -241,11 +241,13 @@ func (b *builder) changesAsTasks() bool {
 }
 
 // boldUnits makes headings of the lines and items "**Phase 1: Title**" of a plan, if no heading and no box ("- [ ] Task
-// 1: Title") is a unit of work, and else of all bold lines if "**Steps**" is one, as Copilot writes it.
+// 1: Title") is a unit of work and no step has boxes, and else of all bold lines if "**Steps**" is one, as Copilot writes it.
 func (b *builder) boldUnits() {
 	if slices.ContainsFunc(b.heads, func(m *mark) bool {
 		return m != b.title && m.unit.ok && m.unit.kind < unitStep && m.unit.kind != unitNone
-	}) || slices.ContainsFunc(b.marks, func(m *mark) bool { return m.kind == markBox && m.label.named }) {
+	}) || slices.ContainsFunc(b.marks, func(m *mark) bool {
+		return m.kind == markBox && (m.label.named || m.head != nil && m.head.unit.kind == unitStep)
+	}) {
 		return
 	}
 	units, lines, steps := map[*mark]unit{}, map[*mark]unit{}, 0

@@ -176,7 +176,7 @@ func (s *sections) findFrame() *mark {
 			continue
 		}
 		at := m.section
-		if at == nil || at == m.head || (frame != nil && at != frame) || s.opens(at) {
+		if at == nil || at == m.head || (frame != nil && at != frame) || s.opens(at) && at.unit.kind != unitNumbered {
 			return nil
 		}
 		several = several || (first != nil && m.head != first)
@@ -239,7 +239,7 @@ func (s *sections) assign() {
 				}
 			}
 		}
-		if len(stack) > 0 {
+		if m.section = nil; len(stack) > 0 {
 			m.section = stack[len(stack)-1]
 		}
 	}
