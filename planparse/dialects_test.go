@@ -862,7 +862,8 @@ func TestTaskMasterText(t *testing.T) {
 func TestTitlesOfHeadings(t *testing.T) {
 	p := parse(t, in("# P", "### [Task 1: Read](a/1.md)", "text", "### Task 2 ✅ — Count", "text",
 		"### Task 3: Print · DONE", "text",
-		"### Task 4: NOT STARTED", "text"))
+		"### Task 4: NOT STARTED", "text", "### Task 5 · Save", "text",
+		"### Task 6: Load --- COMPLETED", "text", "### Task 7: Make the lists complete", "text"))
 	var got []string
 	for _, b := range p.Batches {
 		got = append(got, b.Title)
@@ -873,7 +874,8 @@ func TestTitlesOfHeadings(t *testing.T) {
 			said++
 		}
 	}
-	if diff := cmp.Diff([]string{"Read", "Count ✅", "Print · DONE", "NOT STARTED"}, got); diff != "" || said != 2 {
+	if diff := cmp.Diff([]string{"Read", "Count ✅", "Print · DONE", "NOT STARTED", "Save", "Load --- COMPLETED",
+		"Make the lists complete"}, got); diff != "" || said != 3 {
 		t.Errorf("%d are done in words; -want +got:\n%s", said, diff)
 	}
 }
@@ -983,6 +985,111 @@ func TestRowsOfTables(t *testing.T) {
 		got = append(got, fmt.Sprint(b.Title, " ", b.StartLine, b.EndLine, b.Empty, b.Done()))
 	}
 	if diff := cmp.Diff([]string{"Read it — quickly — - [x] 7 7 false false", "Show it 8 8 false true"}, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// Headings that mention a phase do not open one: the phase of the title, and phases without a separator whose numbers
+// repeat.
+func TestMentionsOfPhases(t *testing.T) {
+	checkSketches(t, map[string]sketchCase{
+		"the phase of the title": {
+			in: in("# Phase 3: Roll out", "## Phase 2 achievements", "text", "## Phase 3 goals", "text",
+				"### 3.1 Measure", "- [ ] a", "### 3.2 Tune", "- [ ] b"),
+			want:  "openspec <section 3.1> <section 3.2> 3.1(:0) 3.2(:0)",
+			codes: "near-miss-heading@2 near-miss-heading@4",
+		},
+		"a report": {
+			in:   in("# Work report", "## Phase 3 achievements", "text", "## Phase 3 numbers", "text"),
+			want: "none", codes: "no-units@1 near-miss-heading@2 near-miss-heading@4",
+		},
+		"chunks with the numbers of phases": {
+			in:   in("# Plan", "## Work", "### Chunk 1: Read", "text", "### Chunk 2: Write", "text", "## Phase 1: Save", "text"),
+			want: "phases <chunk 1> <chunk 2> <phase 1> 1() 2() 1-2()", codes: "duplicate-id@7",
+		},
+		"the review of a story": {
+			in: in("# Story 5.1: Read", "## Tasks", "- [x] **Task 1: Open** (AC: 1)", "- [x] **Task 2: Parse**",
+				"## Review", "### Task completion", "- **Task 1:** 2/2 complete", "- **Task 2:** 1/1 complete"),
+			want: "kiro 1(1:0+) 2(2:0+)",
+		},
+		"versions in other languages": {
+			in:   in("# План развития", "## Версия 1.1.0 (скоро)", "text", "## Версия 1.2.0", "text"),
+			want: "phases <version 1.1.0> <version 1.2.0> 1.1.0() 1.2.0()",
+		},
+		"checkpoints of a spec-kit": {
+			in: in("# T", "## Phase 1: Read", "- [ ] T001 a", "- [ ] T002 b", "## Checkpoints", "### Checkpoint 1: It reads",
+				"text"),
+			want: "spec-kit <phase 1> 1(T001:0 T002:0)",
+		},
+		"phases beside steps with boxes": {
+			in: in("# Plan", "## Milestones", "1. **Phase 1** (now):", "2. **Phase 2** (later):", "## Work",
+				"### Step 1: Read", "- [ ] a", "### Step 2: Write", "- [ ] b"),
+			want: "openspec step-1-read(:0) step-2-write(:0)",
+		},
+		"sections of a numbered section": {
+			in:   in("# T", "## 1. Findings", "text", "## 2. Checklist", "### Reading", "- [ ] a", "### Writing", "- [ ] b"),
+			want: "openspec reading(:0) writing(:0)",
+		},
+		"weeks again": {
+			in: in("# Plan", "## Week 1: Read", "text", "### Day 1: Open", "text", "### Day 2: Parse", "text",
+				"## Success criteria", "### Week 1", "text"),
+			want: "phases <week 1> <day 1> <day 2> 1() 2()",
+		},
+		"no separators": {
+			in:   in("# Plan", "## Phase 1 Read", "text", "## Phase 2 Write", "text"),
+			want: "phases <phase 1> <phase 2> 1() 2()", codes: "missing-separator@2 missing-separator@4",
+		},
+	})
+}
+
+// A phase keeps the boxes of its sections if another section has no box, because that one may be work too.
+func TestPhasesWithMixedSections(t *testing.T) {
+	phase := func(n int, second ...string) []string {
+		return append([]string{fmt.Sprintf("## Phase %d: P", n), fmt.Sprintf("### %d.1 A", n), "- [ ] a"}, second...)
+	}
+	lines := slices.Concat([]string{"# T"}, phase(1, "### 1.2 B", "text", "### 1.3 C", "- [ ] c"),
+		phase(2, "### 2.2 B", "- [ ] b"), phase(3, "### 3.2 B", "- [ ] b", "### 3.3 Validation", "text"),
+		[]string{"## Phase 4: P", "### Week 4: A", "text", "### Week 5: B", "- [ ] b"})
+	want := "openspec <phase 1> <phase 2> <section 2.1> <section 2.2> <phase 3> <section 3.1> <section 3.2> <phase 4> " +
+		"1(:0 :0) 2.1(:0) 2.2(:0) 3.1(:0) 3.2(:0) 4(:0)"
+	if got := sketch(parse(t, in(lines...))); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// The ids of headings below a heading about the order of the work may be letters, and headings below "## Planned" need
+// none.
+func TestHeadingsWithoutNumbers(t *testing.T) {
+	checkSketches(t, map[string]sketchCase{
+		"letters": {in: in("# T", "## Detailed implementation plan", "### A. Read", "text", "### B. Write", "text",
+			"### A note", "text"), want: "superpowers A(A:0) B(B:0)"},
+		"numbers with letters": {in: in("# T", "## Decomposition", "### 3a — Read", "text", "### 3b — Write", "text",
+			"### 3rd parties", "text"), want: "superpowers 3a(3a:0) 3b(3b:0)"},
+		"planned": {in: in("# Roadmap", "## Shipped", "### Read", "text", "## Planned", "### Write", "text", "### Print",
+			"text", "#### How", "text"), want: "superpowers 1(1:0) 2(2:0)"},
+		"a sequence": {in: in("# T", "## Implementation sequence", "### 1. Read", "text", "### 2. Write", "text"),
+			want: "superpowers 1(1:0) 2(2:0)"},
+		"the phases of the development": {in: in("# T", "## Development phases", "### 1. Read", "text", "### 2. Write",
+			"text"), want: "superpowers 1(1:0) 2(2:0)"},
+		"increments": {in: in("# T", "## Increments", "### 1. Read", "text", "### 2. Write", "text"),
+			want: "superpowers 1(1:0) 2(2:0)"},
+		"increments and streams": {in: in("# T", "## Increment 1: Read", "text", "## Stream A — Write", "text"),
+			want: "phases <increment 1> <stream A> 1() A()"},
+		"numbered slices": {in: in("# T", "## 2. Slice 1: Read", "### 2.1 Exit criteria", "- [ ] a", "## 3. Slice 2: Write",
+			"### 3.1 Exit criteria", "- [ ] b"), want: "superpowers 1(1:1) 2(2:1)"},
+		"the title": {in: in("# Tasks", "## Keep the order", "### Problem", "text"), want: "superpowers 1(1:0)"},
+	})
+}
+
+// The chapter of headings such as "#### [NEW] a.go" may have any name, and the check behind it too.
+func TestProposedChangesInOtherWords(t *testing.T) {
+	p := parse(t, in("# T", "## Was sich ändert", "### Server", "#### [MODIFY] a.go", "### Page", "#### [NEW] b.go",
+		"## Überprüfung", "Run: `make`"))
+	var got []string
+	for _, b := range p.Batches {
+		got = append(got, fmt.Sprint(b.Title, b.Files.Create, b.Files.Modify, len(b.Commands)))
+	}
+	if diff := cmp.Diff([]string{"Server[] [a.go] 0", "Page[b.go] [] 1"}, got); diff != "" {
 		t.Error("-want +got:\n", diff)
 	}
 }

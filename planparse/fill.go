@@ -147,8 +147,10 @@ func (b *builder) warnDone() {
 // saysDone recognizes "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加" ("add conditions of
 // completion") the word is about the work.
 func saysDone(title string) bool {
-	if strings.HasSuffix(title, " DONE") {
-		return true
+	for _, word := range []string{" DONE", " COMPLETE", " COMPLETED"} {
+		if strings.HasSuffix(title, word) {
+			return true
+		}
 	}
 	title = strings.ToLower(title)
 	if containsAny(title, "✅", "✓", "✔", "☑", "(done", "[done", "(complete", "[complete") {

@@ -144,6 +144,7 @@ func (b *builder) build() {
 		b.plan.Format = FormatGSD
 	case f.t >= 2 || (f.t == 1 && b.boxes <= 2):
 		b.plan.Format = FormatSpecKit
+		b.dropCheckpoints(f)
 		b.buildSections(f)
 	case len(f.of[unitBatch]) > 0 && !(len(f.of[unitTask]) == 0 && f.subs > 1 && b.numberedSections()):
 		b.plan.Format = FormatRunPlan
@@ -178,7 +179,7 @@ func (b *builder) build() {
 		b.plan.Format = FormatSuperpowers
 		b.stepsAsTasks()
 		b.buildTasks(f)
-	case b.titleAsTask(), b.listAsTasks(), b.changesAsTasks(), b.rowsAsTasks():
+	case b.titleAsTask(), b.listAsTasks(), b.changesAsTasks(), b.rowsAsTasks(), b.namedTasks():
 		if b.plan.Format == FormatOpenSpec {
 			b.buildSections(b.facts())
 			break

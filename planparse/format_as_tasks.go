@@ -49,16 +49,19 @@ func (b *builder) taskList(f facts) bool {
 	return found
 }
 
+// shortID matches the beginning of an id that is not only a number: "F3", "3a", "B.".
+var shortID = lazyre.New(`^(?:[A-Z]{1,4}\d|\d+[a-z]\b|[A-Z]\. )`)
+
 // capitals matches the beginning of an id: letters and a digit.
 var capitals = lazyre.New(`^[A-Z]+\d`)
 
-// ticketTask makes a task of a heading that begins with an id of letters and a number: "W0: Title", "F3a — Title".
+// ticketTask makes a task of a heading that begins with an id with letters: "W0: Title", "F3a — Title", "B. Title".
 func ticketTask(m *mark) bool {
-	text, n := m.text, len(capitals.Re().Find(m.text))
-	if n == 0 || n > 5 {
+	text := m.text
+	if !shortID.Re().Match(text) {
 		return false
 	}
-	id := n - 1 + scanID(text[n-1:])
+	id := scanID(text)
 	title, ok := unitTitle(text[id:])
 	if !ok || title == "" {
 		return false
@@ -96,6 +99,21 @@ func (b *builder) titleAsTask() bool {
 	b.titleUnit.kind = unitTask
 	b.title.unit, b.title = &b.titleUnit, nil
 	return true
+}
+
+// namedTasks makes tasks of the headings without a number directly below one that only says that tasks follow: "##
+// Tasks".
+func (b *builder) namedTasks() bool {
+	n := 0
+	for _, m := range b.heads {
+		if m.head == nil || m.unit.kind != unitNone ||
+			!remainingTitle(plain(m.head.text)) && bareTitle(plain(m.head.text)) != "tasks" {
+			continue
+		}
+		n++
+		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(n), title: plain(m.text), ok: true}
+	}
+	return n > 0
 }
 
 var skillName = lazyre.New(`^"?[a-z][a-z0-9-]*"?$`)
@@ -156,21 +174,28 @@ func (b *builder) otherUnits(f facts) bool {
 // changedFile matches the heading of a part that is a file: "1. `a.go` (line 12)".
 var changedFile = lazyre.New("^(?:\\d+[.)]\\s+)?`([^`\\s]+)`(?:\\s*[(:—–-].*)?$")
 
-// changesAsTasks reads the plans of Antigravity and Codex: the parts below "## Proposed Changes" or "## Key Changes"
-// are the tasks, with headings such as "#### [NEW] a.go" for their files, or with a "## Verification Plan" or "## Test
-// Plan" behind them. Without such parts, all the changes are one task.
+// changesAsTasks reads the plans of Antigravity and Codex: the parts of a chapter with headings such as "#### [NEW]
+// a.go" for their files are the tasks, or those below "## Proposed Changes" or "## Key Changes" with a "## Verification
+// Plan" or "## Test Plan" behind them. Without such parts, all the changes are one task.
 func (b *builder) changesAsTasks() bool {
 	var whole, check *mark
 	var parts []*mark
 	inside, files := false, 0
-	bare := false // "## Changes", as Claude Code writes it: its parts must name files, and a check must follow
+	// "## Changes", as Claude Code writes it: its parts must name files, and a check must follow
+	bare := false
+	around := map[*mark]bool{} // chapters with headings such as "#### [NEW] a.go"
+	for _, m := range b.heads {
+		if verb, _ := fileHeading(m.text); verb != "" {
+			around[m.below(func(h *mark) bool { return h.head == nil || h.head == b.title })] = true
+		}
+	}
 	for _, m := range b.heads {
 		verb, _ := fileHeading(m.text)
 		switch {
 		case whole != nil && m.level <= whole.level:
 			inside = false
 			if title := strings.ToLower(plain(m.text)); title == "verification plan" || title == "test plan" ||
-				bare && check == nil && isCheck(title) {
+				(bare || files > 0) && check == nil && isCheck(title) {
 				check = m
 			}
 		case inside && verb != "":
@@ -182,8 +207,8 @@ func (b *builder) changesAsTasks() bool {
 			}
 		}
 		title, _, _ := strings.Cut(strings.ToLower(plain(m.text)), " (")
-		if whole == nil && m != b.title && slices.Contains([]string{"proposed changes", "key changes",
-			"implementation changes"}, title) {
+		if whole == nil && m != b.title && (around[m] || slices.Contains([]string{"proposed changes", "key changes",
+			"implementation changes"}, title)) {
 			whole, inside = m, true
 		}
 		if whole == nil && changesTitle(title) {
@@ -215,11 +240,13 @@ func (b *builder) changesAsTasks() bool {
 	return true
 }
 
-// boldUnits makes headings of the lines and items "**Phase 1: Title**" of a plan, if no heading is a unit of work, and
-// else of all bold lines if "**Steps**" is one, as Copilot writes it.
+// boldUnits makes headings of the lines and items "**Phase 1: Title**" of a plan, if no heading and no box ("- [ ] Task
+// 1: Title") is a unit of work and no step has boxes, and else of all bold lines if "**Steps**" is one, as Copilot writes it.
 func (b *builder) boldUnits() {
 	if slices.ContainsFunc(b.heads, func(m *mark) bool {
 		return m != b.title && m.unit.ok && m.unit.kind < unitStep && m.unit.kind != unitNone
+	}) || slices.ContainsFunc(b.marks, func(m *mark) bool {
+		return m.kind == markBox && (m.label.named || m.head != nil && m.head.unit.kind == unitStep)
 	}) {
 		return
 	}

@@ -176,7 +176,7 @@ func (s *sections) findFrame() *mark {
 			continue
 		}
 		at := m.section
-		if at == nil || at == m.head || (frame != nil && at != frame) || s.opens(at) {
+		if at == nil || at == m.head || (frame != nil && at != frame) || s.opens(at) && at.unit.kind != unitNumbered {
 			return nil
 		}
 		several = several || (first != nil && m.head != first)
@@ -199,17 +199,22 @@ func (s *sections) holders() map[*mark]bool {
 	return holds
 }
 
-// joinLists gives a phase the boxes of its only section with boxes, if it has other sections: "### 1.4 Deliverables"
-// lists the work that the sections before it explain.
+// joinLists gives a phase the boxes of its sections, if it has sections without boxes too: "### 1.4 Deliverables" may
+// list the work that the sections before it explain, and "### 1.3 Layout" may be work without a box.
 func (s *sections) joinLists() {
 	for _, phase := range s.heads {
 		if s.plan.Format != FormatOpenSpec || phase.unit.kind != unitGroup || !s.opens(phase) {
 			continue
 		}
-		part := func(m *mark) bool { return m.head == phase && m.unit.kind == unitNumbered }
-		boxed := func(m *mark) bool { return part(m) && s.holds[m] }
-		if lists.Count(s.heads, part) > 1 && lists.Count(s.heads, boxed) == 1 {
-			delete(s.holds, lists.First(s.heads, boxed))
+		part := func(m *mark) bool {
+			return m.head == phase && (m.unit.kind == unitNumbered || m.unit.kind == unitSpan)
+		}
+		bare := func(m *mark) bool { return part(m) && !s.holds[m] && !looksBack(plain(m.text), true) }
+		boxed := lists.Filter(s.heads, func(m *mark) bool { return part(m) && s.holds[m] })
+		if len(boxed) > 0 && slices.ContainsFunc(s.heads, bare) {
+			for _, m := range boxed {
+				delete(s.holds, m)
+			}
 			s.holds[phase] = true
 		}
 	}
@@ -234,7 +239,7 @@ func (s *sections) assign() {
 				}
 			}
 		}
-		if len(stack) > 0 {
+		if m.section = nil; len(stack) > 0 {
 			m.section = stack[len(stack)-1]
 		}
 	}
@@ -259,7 +264,7 @@ func (s *sections) enter(m *mark) {
 		return
 	}
 	group := s.startGroup(m)
-	if s.plan.Format != FormatPhases && s.outer[m] && !s.boxed[m] {
+	if s.outer[m] && !s.boxed[m] {
 		return // its sections are the work, and the text before them introduces them
 	}
 	if s.plan.Format != FormatKiro {

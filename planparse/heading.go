@@ -48,7 +48,7 @@ func parseUnit(text []byte) unit {
 	if isDigit(rest[0]) {
 		u := numberedUnit(rest)
 		switch in := parseUnit([]byte(u.title)); in.kind {
-		case unitBatch, unitGroup, unitSpan, unitTask: // "12. Phase 9: Docs", "3.1 第一阶段：…"
+		case unitBatch, unitGroup, unitSpan, unitTask, unitPiece: // "12. Phase 9: Docs", "3.1 第一阶段：…"
 			if in.ok && in.id != "" && atoi(u.id) < 1000 { // it is no year
 				return in
 			}
@@ -236,7 +236,7 @@ func unitTitle(rest []byte) (title string, ok bool) {
 	}
 	r, size := utf8.DecodeRune(body)
 	switch r {
-	case ':', '：', '—', '–', '-', '.', ')', '|', '、', '．', '→', ',':
+	case ':', '：', '—', '–', '-', '.', ')', '|', '、', '．', '→', ',', '·':
 		return plain(bytes.TrimLeft(body[size:], "-:*_ \t")), true
 	case '`', '"', '\'', '/', '<':
 		return plain(body), false

@@ -68,8 +68,8 @@ func (b *builder) prepare() {
 	b.reportNearUnits()
 }
 
-// dropMentioned keeps headings from being units: the epic of a story, and the phases of a design, which are deeper than
-// those of the plan and have the same numbers.
+// dropMentioned keeps headings from being units: the epic of a story, the phases of a design, which are deeper than
+// those of the plan and have the same numbers, and weeks that are named again below "Success criteria".
 func (b *builder) dropMentioned() {
 	level, numbers := deepest, map[string]bool{}
 	isPhase := func(m *mark) bool { return m != b.title && m.unit.ok && m.unit.kind == unitGroup }
@@ -78,14 +78,21 @@ func (b *builder) dropMentioned() {
 		case m.unit.word == "epic" && b.titleUnit.word == "story":
 			m.unit = &b.noUnit
 		case isPhase(m) && m.level < level:
-			level, numbers = m.level, map[string]bool{m.unit.id: true}
+			level, numbers = m.level, map[string]bool{m.unit.word + m.unit.id: true}
 		case isPhase(m) && m.level == level:
-			numbers[m.unit.id] = true
+			numbers[m.unit.word+m.unit.id] = true
 		}
 	}
+	spans := map[string]bool{}
+	criteria := func(h *mark) bool { return namesCriteria(plain(h.text)) }
 	for _, m := range b.heads {
+		if name := m.unit.word + m.unit.id; m.unit.kind == unitSpan && spans[name] && m.below(criteria) != nil {
+			m.unit = &b.noUnit
+		} else if m.unit.ok {
+			spans[name] = true
+		}
 		boxed := func(o *mark) bool { return o.kind == markBox && o.head == m }
-		if isPhase(m) && m.level > level && numbers[m.unit.id] && m.below(isPhase) == nil &&
+		if isPhase(m) && m.level > level && numbers[m.unit.word+m.unit.id] && m.below(isPhase) == nil &&
 			!slices.ContainsFunc(b.marks, boxed) {
 			m.unit = &b.noUnit
 		}
@@ -225,9 +232,10 @@ func (b *builder) underline(i int) bool {
 }
 
 // settle decides on headings with plain text after the id. Next to well-formed ones they are notes ("Task 3 progress
-// note"); if there are no others, the author does not use separators.
+// note"); if there are no others, the author does not use separators, unless their numbers repeat.
 func (b *builder) settle(kind unitKind) {
 	var good, bare []*mark
+	seen, again := map[string]bool{b.titleUnit.word + b.titleUnit.id: true}, false // "Phase 3 goals", "Phase 3 timeline"
 	for _, m := range b.heads {
 		switch u := m.unit; {
 		case u.kind != kind:
@@ -235,6 +243,8 @@ func (b *builder) settle(kind unitKind) {
 			good = append(good, m)
 		case kind == unitPiece && u.word != "story": // "Change 2 names" is an order
 		case !aboutUnit(u.title):
+			again = again || seen[u.word+u.id]
+			seen[u.word+u.id] = true
 			bare = append(bare, m)
 		case kind == unitTask:
 			b.report(SeverityInfo, m.line, "near-miss-heading", "%q is read as a note about %s %s", m.text,
@@ -242,7 +252,7 @@ func (b *builder) settle(kind unitKind) {
 		}
 	}
 	for _, m := range bare {
-		if len(good) == 0 {
+		if len(good) == 0 && !again {
 			m.unit.ok = true
 			b.warn(m.line, "missing-separator", "%q has no colon after its number; read as %s %s", m.text, m.unit.word,
 				m.unit.id)

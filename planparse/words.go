@@ -29,7 +29,8 @@ var keywords = sync.OnceValue(func() map[string]keyword {
 		unitGroup: {"phase fase фаза 阶段 階段 段階 フェーズ フェイズ 단계 期", "chunk", "wave", "track", "tranche", "checkpoint"},
 		unitSpan: {"day tag día jour день", "week woche semana semaine неделя 周 週", "sprint спринт",
 			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa этап", "part parte partie teil часть",
-			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream"},
+			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream", "stream", "increment",
+			"version versión versão версия 版本 バージョン 버전"},
 		unitTask: {"task ticket aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크",
 			"iteration iteração iteración itération итерация 迭代 イテレーション"},
 		unitPiece: {"slice", "commit", "story", "unit", "change", "fix", "pr"},
@@ -203,23 +204,23 @@ func bareTitle(title string) string {
 func stepsTitle(title string) bool {
 	title = bareTitle(title)
 	if words := strings.Fields(title); len(words) > 1 &&
-		slices.Contains([]string{"plan", "steps", "order", "phases"}, words[len(words)-1]) {
+		slices.Contains([]string{"plan", "steps", "order", "phases", "sequence"}, words[len(words)-1]) {
 		noun, before := words[len(words)-1], words[len(words)-2]
 		known := lists.Count(words, func(word string) bool {
-			return slices.Contains([]string{"implementation", "refactor", "refactoring", "migration", "execution", "cleanup",
-				"recommended", "ordered", "task", "work", "action", "commit"}, word)
+			return slices.Contains([]string{"implementation", "development", "refactor", "refactoring", "migration", "execution", "cleanup",
+				"recommended", "ordered", "detailed", "task", "work", "action", "commit"}, word)
 		})
 		if known == len(words)-1 || noun == "plan" && before == "work" || noun == "steps" && before != "next" && known > 0 {
 			return true
 		}
 	}
 	return slices.Contains([]string{"implementation units", "order of implementation", "build order", "sequence",
-		"recommended sequence",
+		"recommended sequence", "decomposition",
 		"实施顺序", "执行单元", "実装順序", "구현 순서", "umsetzungsreihenfolge", "orden de implementación",
 		"ordem de implementação", "ordre d'implémentation", "порядок реализации",
 		"实施单元", "steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks",
 		"task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps", "todo", "to do", "phases",
-		"milestones", "phasen", "meilensteine", "fases", "fases de implementação", "etapas",
+		"milestones", "increments", "phasen", "meilensteine", "fases", "fases de implementação", "etapas",
 		"этапы", "フェーズ", "implementation strategy", "estratégia de implementação", "estrategia de implementación",
 		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung",
 		"umsetzungsschritte", "pasos", "pasos de implementación", "étapes", "passos", "шаги", "план"}, title)
@@ -227,7 +228,7 @@ func stepsTitle(title string) bool {
 
 // remainingTitle reports whether a heading says that the items below it are still to be done.
 func remainingTitle(title string) bool {
-	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending",
+	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending", "planned",
 		"pending tasks", "pending work", "todo", "to do", "to-do", "todos", "open tasks", "next actions", "action items",
 		"待办", "待办事项", "待办任务", "剩余任务", "残タスク", "残作業", "やること", "次のアクション", "할 일", "남은 작업",
 		"offene aufgaben", "tareas pendientes", "pendientes", "próximas acciones", "tarefas pendentes", "pendências",

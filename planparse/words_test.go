@@ -31,7 +31,7 @@ func TestPlansInOtherLanguages(t *testing.T) {
 				"2() 3() 4() 5() 6() 11() 12() 13() 14()",
 		},
 		"a number before the word": {
-			in: in("# P", "## 1. Goals", "text", "## 2. Phase 1: A", "text", "### 3.1 第二阶段：B", "text", "## 4. Phases", "text",
+			in: in("# P", "## 1. Goals", "text", "## 2. Phase 1: A", "text", "## 3.1 第二阶段：B", "text", "## 4. Phases", "text",
 				"## 2026 — Phase 9: C", "text"),
 			want: "phases <phase 1> <phase 2> 1() 2()",
 		},
