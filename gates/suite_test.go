@@ -128,7 +128,7 @@ func TestGoOnlyFailedTests(t *testing.T) {
 
 // A failed test suite blocks the batch, and the same tree gives the same result.
 func TestSuitesBlock(t *testing.T) {
-	dir := tree(t, map[string]string{"go.mod": "module m\n", "a.go": "package m\n"})
+	dir := tree(t, goProject)
 	suites := 0
 	for _, g := range Builtin(dir, Settings{Detect: true}) {
 		if info := g.Info(); IsSuite(info.Name) {
