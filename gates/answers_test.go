@@ -80,6 +80,11 @@ func TestBatchAnswersForFindings(t *testing.T) {
 		"the list of a batch":      {planparse.Batch{Title: "Fix the lint errors", Text: entry, Files: files}, true},
 		"the text before the list": {planparse.Batch{Title: "Tidy", Text: "go vet fails.\n\n" + entry, Files: files}, true},
 		"a step":                   {planparse.Batch{Title: "Tidy", Text: entry + "\n- [ ] run go vet\n", Files: files}, false},
+		"a starred step":           {planparse.Batch{Title: "Tidy", Text: "* run go vet\n", Files: files}, false},
+		"a step behind a plus":     {planparse.Batch{Title: "Tidy", Text: "+ run go vet\n", Files: files}, false},
+		"a numbered step":          {planparse.Batch{Title: "Tidy", Text: "1. run go vet\n", Files: files}, false},
+		"a section":                {planparse.Batch{Title: "Tidy", Text: "### Checks\ngo vet\n", Files: files}, false},
+		"a number in the text":     {planparse.Batch{Title: "Tidy", Text: "3 errors of go vet\n", Files: files}, true},
 		"the file in the text":     {planparse.Batch{Title: "Correct cart.go", Text: entry, Files: files}, true},
 	} {
 		if got := (Subject{Batch: tt.batch}).Answers(Info{Name: "lint:go", Command: "go vet ./..."}, old); got != tt.want {

@@ -1,6 +1,9 @@
 package gates
 
 import (
+	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,4 +101,74 @@ func status(rep Report, name string) testout.Status {
 		}
 	}
 	return ""
+}
+
+// A planted file did not load if a build failure names it by its path, its message or its name.
+func TestPlantedFileThatDoesNotLoad(t *testing.T) {
+	b := &bed{word: "qword"}
+	for name, c := range map[string]struct {
+		failure testout.Failure
+		want    bool
+	}{
+		"its path":              {testout.Failure{Build: true, Path: "a/qword.go"}, true},
+		"its message":           {testout.Failure{Build: true, Message: "qword.go:1: no"}, true},
+		"its name":              {testout.Failure{Build: true, Name: "Testqword"}, true},
+		"a file of the project": {testout.Failure{Build: true, Path: "a.go"}, false},
+		"a failed planted test": {testout.Failure{Name: "Testqword"}, false},
+	} {
+		if got := b.breaks(testout.Result{Failures: []testout.Failure{c.failure}}); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A log that cannot be read is an error, because it may contain planted tests. A missing log contains none.
+func TestUnreadableLogOfTestsIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	b := &bed{word: "qword"}
+	if err := b.cleanLog(dir); err == nil {
+		t.Error("a folder is no log")
+	}
+	if err := b.cleanLog(filepath.Join(dir, "missing.log")); err != nil {
+		t.Error(err)
+	}
+}
+
+// If tests cannot be planted, the error is reported and no planted file is left.
+func TestErrorOfPlantLeavesNoFile(t *testing.T) {
+	dir := t.TempDir()
+	w := &Look{subject: Subject{Dir: dir, Sealed: true}}
+	r := testRun{plant: func(w *Look, _ *testRun, b *bed) error {
+		if err := b.sow(w, "planted.go", "package a"); err != nil {
+			t.Fatal(err)
+		}
+		return fs.ErrPermission
+	}}
+	if _, _, err := w.prepare(r); !errors.Is(err, fs.ErrPermission) || exists(dir, ".", "planted.go") {
+		t.Errorf("error %v; the planted file is left: %v", err, exists(dir, ".", "planted.go"))
+	}
+}
+
+// The reports of several processes are one. Without any, or with an incomplete one, there is no result.
+func TestReportsOfSeveralProcesses(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  int
+		ok    bool
+	}{
+		"two":           {map[string]string{"a.report": "", "b.report": ""}, 2, true},
+		"none":          {map[string]string{"a.txt": ""}, 0, false},
+		"an incomplete": {map[string]string{"a.report": "", "b.report": "broken"}, 0, false},
+	} {
+		f := reportFile{folder: tree(t, c.files)}
+		res, ok := f.readAll(func(in io.Reader) (testout.Result, error) {
+			if text, err := io.ReadAll(in); err != nil || len(text) > 0 {
+				return testout.Result{}, errors.New("incomplete")
+			}
+			return testout.Result{Passed: 1}, nil
+		})
+		if res.Passed != c.want || ok != c.ok {
+			t.Errorf("%s: %d passed, %v", name, res.Passed, ok)
+		}
+	}
 }

@@ -56,6 +56,11 @@ func TestFailingTestsRunAgain(t *testing.T) {
 			[]string{"test-a.sh:2:0 warning flaky sum failed, and passed when it was run again: not ok"}, ""},
 		"fails twice": {[]string{"1 " + a, "1 " + a}, 1, nil, 2, Fail, TestCount{Failed: 1},
 			[]string{"test-a.sh:2:0 error test sum: not ok"}, ""},
+		"not again, so the failures of the base do not matter": {[]string{"1 " + a}, 0,
+			func(s *Subject) {
+				s.FailedBefore = func(context.Context) []string { t.Error("asked the base"); return nil }
+			},
+			1, Fail, TestCount{Failed: 1}, []string{"test-a.sh:2:0 error test sum: not ok"}, ""},
 		"not again": {[]string{"1 " + a}, 0, nil, 1, Fail, TestCount{Failed: 1},
 			[]string{"test-a.sh:2:0 error test sum: not ok"}, ""},
 		"third time": {[]string{"1 " + a, "1 " + a, "0 ok 1 - sum"}, 3, nil, 3, Warn,

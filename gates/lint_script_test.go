@@ -1,8 +1,10 @@
 package gates
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -135,9 +137,12 @@ func TestShellcheckChecksChangedScripts(t *testing.T) {
 		}
 	}
 	dir := tree(t, map[string]string{"a.sh": ""})
-	rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:shell").Check(t.Context(),
-		Subject{Dir: dir, Env: []string{"PATH=/nowhere"}})
+	lint := find(t, Builtin(dir, Settings{Detect: true}), "lint:shell")
+	rep, err := lint.Check(t.Context(), Subject{Dir: dir, Env: []string{"PATH=/nowhere"}})
 	if err != nil || rep.Status != Skipped || rep.Note != "shellcheck is not installed" {
 		t.Errorf("%s %s, %v", rep.Status, rep.Note, err)
+	}
+	if _, err := lint.Check(t.Context(), Subject{Dir: dir, Timeout: time.Nanosecond}); !errors.Is(err, ErrTimeLimit) {
+		t.Errorf("without time to run: %v", err)
 	}
 }

@@ -147,8 +147,8 @@ func TestPipelineOrder(t *testing.T) {
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
-			if len(seen) != len(got) {
-				t.Errorf("observed %v", seen)
+			if d := cmp.Diff(got, seen); d != "" {
+				t.Errorf("observed too early, or not at all:\n%s", d)
 			}
 			if v.Status != c.status || v.OK() != (c.status != Fail) {
 				t.Errorf("status %s, ok %v", v.Status, v.OK())
@@ -344,6 +344,9 @@ func TestRunSanitisesReports(t *testing.T) {
 	want := []Finding{{Rule: "r", Severity: Error, Message: "red ***"}, {Rule: "s", Severity: Error, Message: "m"}}
 	if d := cmp.Diff(want, rep.Findings); d != "" || rep.Status != Fail || len(rep.Output) > maxOutput {
 		t.Errorf("%s %d\n%s", rep.Status, len(rep.Output), d)
+	}
+	if g.rep.Findings[1].Severity != "odd" || g.rep.Findings[0].Path != "/etc/passwd" {
+		t.Errorf("the findings that the gate keeps have changed: %+v", g.rep.Findings)
 	}
 	many := gate("g", Cheap, Warn)
 	for range 500 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/runplan/runplan/gates/names"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/planparse"
 )
@@ -214,5 +215,27 @@ func TestSaid(t *testing.T) {
 	r = Report{Status: Pass, Proof: &Proof{Calibration: Uncalibrated}}
 	if got := strings.Join(r.Said(), "|"); got != "uncalibrated" {
 		t.Error(got)
+	}
+}
+
+// A changed test is unlisted if the batch lists files, but neither the test nor its code, and both changed.
+func TestUnlistedTests(t *testing.T) {
+	code := names.File{Path: "cart.go", Before: "a", After: "b"}
+	for name, c := range map[string]struct {
+		list    []string
+		changes []names.File
+		want    bool
+	}{
+		"another file is listed":  {[]string{"a.go"}, []names.File{code}, true},
+		"the batch lists none":    {nil, []names.File{code}, false},
+		"the test is listed":      {[]string{"cart_test.go"}, []names.File{code}, false},
+		"its code is listed":      {[]string{"cart.go"}, []names.File{code}, false},
+		"its code did not change": {[]string{"a.go"}, []names.File{{Path: "b.go", Before: "a", After: "b"}}, false},
+		"its code is new":         {[]string{"a.go"}, []names.File{{Path: "cart.go", After: "b"}}, false},
+	} {
+		p := &prover{s: Subject{Batch: planparse.Batch{Files: planparse.Files{Modify: c.list}}}, changes: c.changes}
+		if got := p.unlisted("cart_test.go"); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

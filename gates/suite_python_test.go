@@ -123,6 +123,7 @@ func TestPlantedTestsOfCrates(t *testing.T) {
 		dir := tree(t, c.files)
 		before := listing(t, dir)
 		w, r, b := &Look{subject: Subject{Dir: dir}}, &testRun{}, &bed{word: "qw"}
+		r.args = []string{"cargo", "test"}
 		if err := plantCargo(Project{LangRust, ".", "Cargo.toml"})(w, r, b); err != nil {
 			t.Fatal(err)
 		}
@@ -133,8 +134,8 @@ func TestPlantedTestsOfCrates(t *testing.T) {
 				t.Errorf("%s: nothing in %s", name, p.place)
 			}
 		}
-		if strings.Join(places, " ") != c.want || strings.Join(r.args, " ") != "--no-fail-fast" || b.exits(1, 1) ||
-			!b.exits(101, 1) {
+		if strings.Join(places, " ") != c.want || strings.Join(r.args, " ") != "cargo test --no-fail-fast" ||
+			strings.Join(r.shown, " ") != "cargo test" || b.exits(1, 1) || !b.exits(101, 1) {
 			t.Errorf("%s: %v %v", name, places, r.args)
 		}
 		b.clear()

@@ -125,3 +125,20 @@ func TestGoOnlyFailedTests(t *testing.T) {
 		t.Errorf("%s, %v", got, packages)
 	}
 }
+
+// A failed test suite blocks the batch, and the same tree gives the same result.
+func TestSuitesBlock(t *testing.T) {
+	dir := tree(t, goProject)
+	suites := 0
+	for _, g := range Builtin(dir, Settings{Detect: true}) {
+		if info := g.Info(); IsSuite(info.Name) {
+			suites++
+			if !info.Blocking || !info.Pure {
+				t.Errorf("%+v", info)
+			}
+		}
+	}
+	if suites == 0 {
+		t.Error("there is no suite")
+	}
+}

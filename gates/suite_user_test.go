@@ -46,6 +46,33 @@ func TestCodeDependingOnCIIsReported(t *testing.T) {
 	}
 }
 
+// The tests of a change that reads variables of CI run once more without them, whatever the runner.
+func TestTestsRunWithoutCI(t *testing.T) {
+	needs(t, "make")
+	const inCI, noted = "test -n \"$CI\"\n", "echo \"${CI:-none}\"\n"
+	for name, c := range map[string]struct {
+		script, added string
+		found         bool
+	}{
+		"they pass only in CI":        {inCI, inCI, true},
+		"they pass everywhere":        {noted, noted, false},
+		"the change reads no CI":      {inCI, "echo 1\n", false},
+		"the change is only in prose": {inCI, "", false},
+	} {
+		dir := tree(t, map[string]string{"Makefile": "test:\n\tsh check.sh\n", "check.sh": c.script})
+		change := oneChange{"check.sh", "", c.added}
+		if c.added == "" {
+			change = oneChange{"README.md", "", inCI}
+		}
+		rep, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:make").Check(t.Context(),
+			Subject{Dir: dir, Sealed: true, Diff: change})
+		found := hasFinding(rep, ruleOnlyInCI, "check.sh", 1, "fail without the variables of CI and gates")
+		if err != nil || found != c.found || (rep.Status == Fail) != c.found {
+			t.Errorf("%s: %v %s %+v", name, err, rep.Status, rep.Findings)
+		}
+	}
+}
+
 func TestCodeDependingOnDebugAssertionsIsReported(t *testing.T) {
 	slow(t)
 	needs(t, "cargo")

@@ -152,6 +152,8 @@ func TestHindrances(t *testing.T) {
 		"a pass": {ran{text: "sh: 1: xo: not found"}, nil, ""},
 		"a program": {ran{exit: 1, text: "sh: 1: xo: not found"}, nil,
 			"the program xo is not installed (exit 1); install xo, or put its folder into PATH"},
+		"a long name": {ran{exit: 1, text: "sh: 1: " + strings.Repeat("x", 201) + ": not found"}, nil,
+			"install " + strings.Repeat("x", 199) + "…"},
 		"shown text": {ran{exit: 1, shown: "No space left on device"}, nil,
 			"the disk is full (exit 1); free some space: runplan gc"},
 		"a failed test": {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Name: "TestA"}}, ""},

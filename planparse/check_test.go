@@ -185,6 +185,12 @@ func TestDimensions(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || r.Score != sum {
 		t.Errorf("score %d of %d; -want +got:\n%s", r.Score, sum, diff)
 	}
+	whole := Check(parse(t, in("# P", "", "## Batch 1: Read", "", "- Create: `a.go`")))
+	for _, d := range whole.Dimensions {
+		if d.Name == "batch-size" && (d.Points != 10 || d.Reason != "does not apply: there are no tasks") {
+			t.Errorf("a plan without tasks: %+v", d)
+		}
+	}
 	if r := Check(parse(t, goodPlan())); r.Advice == nil || r.Diagnostics == nil {
 		t.Errorf("a report has lists, even if they are empty: %+v", r)
 	}

@@ -91,6 +91,12 @@ func TestStepsThatCheck(t *testing.T) {
 			t.Errorf("%q asks for no change", step)
 		}
 	}
+	for step, want := range map[string]bool{"Run `make`": true, "Manual test": true, "Verify it": false,
+		"Move this plan to docs/completed": false, "Write it": false} {
+		if _, run := checkStep(step); run != want {
+			t.Errorf("%q runs something: %v", step, run)
+		}
+	}
 	done := taskOf("Write it")
 	done.Tasks[0].Done = true
 	heading := taskOf("Write it")

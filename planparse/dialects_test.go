@@ -553,6 +553,18 @@ func TestNumberedItemsAreBatches(t *testing.T) {
 		b[1].Commands[0].Run != "make" || len(p.Errors()) > 0 {
 		t.Errorf("got %+v", b)
 	}
+	p = parse(t, in("# T", "", "## Steps", "", "1. Add it", "2. Read it", "", "Then:", "3. ~~Show it~~"))
+	if b := p.Batches; len(b) != 3 || b[2].Title != "~~Show it~~" || !b[2].Done() {
+		t.Errorf("an item that continues the list behind text is a batch: %+v", b)
+	}
+}
+
+// A rule between two batches belongs to neither.
+func TestBatchEndsBeforeRule(t *testing.T) {
+	p := parse(t, in("# T", "", "### Task 1: A", "", "Do it.", "", "---", "", "### Task 2: B", "", "Do it.", "", "--"))
+	if a, b := p.Batches[0], p.Batches[1]; a.EndLine != 5 || b.EndLine != 13 {
+		t.Errorf("the batches end in the lines %d and %d", a.EndLine, b.EndLine)
+	}
 }
 
 // A version number is not a file, and an empty box ends a list of files.

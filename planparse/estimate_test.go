@@ -17,7 +17,8 @@ func TestDurationOf(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "L", "3 points", "2 days", "0m", "-5m", "20", "m", "5m 2h", "1h 1h", "30m 20m",
-		"20-10 min", "25h", "1e9 h", "99999999999999999999h", "1h 99999999999999999999m"} {
+		"20-10 min", "25h", "1e9 h", "99999999999999999999h", "1h 99999999999999999999m",
+		"1h 30 pages"} {
 		if got, ok := durationOf(text); ok {
 			t.Errorf("%q: %v", text, got)
 		}

@@ -68,7 +68,7 @@ func (r *filesReader) entries(m *mark) (create string) {
 	}
 	switch {
 	case ok && fileVerb(label) != "":
-		if r.open || bytes.IndexByte(rest, '`') >= 0 || soleWord(rest) {
+		if r.open || bytes.IndexByte(rest, '`') >= 0 || looksLikePath(string(rest)) { // "Create: src/a.go"
 			return r.read(m, label, rest)
 		}
 	case r.open && m.kind == markBox && !startsWithPath(m.text): // the steps are directly below the list
@@ -168,7 +168,7 @@ func (r *filesReader) row(m *mark) {
 		cell, row = cutCell(row)
 		if v := fileVerb(strings.ToLower(strings.Trim(plain(cell), "_:"))); v != "" && v != "move" {
 			verb = strings.ToLower(strings.Trim(plain(cell), "_:"))
-		} else if file == nil && (bytes.HasPrefix(cell, []byte("`")) || soleWord(cell)) {
+		} else if file == nil && (bytes.HasPrefix(cell, []byte("`")) || looksLikePath(string(cell))) {
 			file = cell
 		}
 	}
@@ -225,11 +225,6 @@ func cutLabel(text []byte) (label string, rest []byte, ok bool) {
 func startsWithPath(text []byte) bool {
 	before, span, _, ok := cutSpan(string(text))
 	return ok && before == "" && looksLikePath(stripRange(span))
-}
-
-// soleWord reports whether the text is a single path-like word, as in "Create: src/a.go".
-func soleWord(rest []byte) bool {
-	return len(rest) > 0 && bytes.IndexByte(rest, ' ') < 0 && looksLikePath(string(rest))
 }
 
 // filer adds paths to a batch.

@@ -347,7 +347,7 @@ func (b *builder) listAsTasks() bool {
 		m := it.mark
 		title := m.text
 		if m.kind == markText {
-			title = bytes.TrimLeft(title, "0123456789")[1:]
+			_, title, _ = bytes.Cut(title, []byte(" "))
 		}
 		finished := bytes.HasPrefix(title, []byte("~~")) || bytes.HasPrefix(title, []byte("✅"))
 		if chapters {

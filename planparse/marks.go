@@ -3,6 +3,7 @@ package planparse
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -184,13 +185,13 @@ func (o *outline) heading(n *ast.Heading, item *mark) {
 
 // unlink returns the text of a heading that begins with a link: "[Phase 1: Setup](phase-1.md)".
 func unlink(text []byte) []byte {
-	label, target, found := bytes.Cut(text, []byte("]("))
-	_, rest, closed := bytes.Cut(target, []byte(")"))
-	if !found || !closed || len(label) == 0 || label[0] != '[' || bytes.IndexByte(label, ']') >= 0 {
-		return text
+	if m := linkAhead.FindSubmatch(text); m != nil {
+		return slices.Concat(m[1], m[2])
 	}
-	return append(bytes.Clone(label[1:]), rest...)
+	return text
 }
+
+var linkAhead = lazyre.New(`^\[([^\]]*)\]\([^)]*\)(.*)$`)
 
 func (o *outline) textLine(start, stop int, item *mark) {
 	text := bytes.TrimSpace(o.src[start:stop])

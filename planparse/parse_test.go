@@ -390,6 +390,10 @@ func TestTagPlans(t *testing.T) {
 		"text")).Batches[0].Text; got != "    content: A\n" {
 		t.Errorf("the last todo ends with the list, got %q", got)
 	}
+	split := parse(t, in("<task>", "<name>A</name>", "<verify><automated>", "make", "</automated></verify>", "</task>"))
+	if c := split.Batches[0].Commands; len(c) != 1 || c[0].Run != "make" || c[0].Line != 3 {
+		t.Errorf("a command has the line of its element: %+v", c)
+	}
 	p := parse(t, in("<task>", "<name>A</name>", "<files>x/y.go (NEW), z.go</files>",
 		"<verify><automated>make &amp;&amp; ls</automated></verify>", "</task>", "", "Text.", "", "<task>", "<name>B</name>",
 		"</task>"))

@@ -155,7 +155,8 @@ func TestPercent(t *testing.T) {
 func TestSpeedUpText(t *testing.T) {
 	for want, c := range map[string][2]float64{
 		"speed-up real=1.50, predicted=2.00, off by 25%": {2, 1.5}, "speed-up real=1.50, predicted=unknown": {0, 1.5},
-		"speed-up real=unknown, predicted=2.00": {2, 0},
+		"speed-up real=unknown, predicted=2.00": {2, 0}, "speed-up real=0.75, predicted=1.00, off by 25%": {1, 0.75},
+		"speed-up real=1.00, predicted=0.80, off by 25%": {0.8, 1},
 	} {
 		if got := SpeedUpText(c[0], c[1]); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -22,6 +22,11 @@ func TestTiers(t *testing.T) {
 		"work that has no tier gets none": {plan: "a", info: up, script: `
 			start                                  -> a/r1-c0/execute tier= model=
 			a/r1-c0/execute failed                 -> a/r2-c0/execute tier= model=`},
+		"work that the model refuses is tried once more in the same tier": {plan: "a@small", info: up, script: `
+			start                                   -> a/r1-c0/execute tier=small
+			a/r1-c0/execute failed hopeless tree=t  -> a/r2-c0/execute tier=small
+			a/r2-c0/execute failed hopeless tree=u  ->
+			status a=failed`},
 		"a conflict does not change the tier": {plan: "a@small", info: up, script: `
 			start                                  -> a/r1-c0/execute
 			resume commit=x                        ->

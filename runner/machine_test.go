@@ -229,6 +229,14 @@ func TestNew(t *testing.T) {
 			plan: "a", bend: func(i *Info) { i.MaxAttempts = 0 },
 			want: []string{"workers 1 and max_attempts 0 must be at least 1"},
 		},
+		"agents have names": {
+			plan: "a", bend: func(i *Info) { i.Agents = agentsOf("x,") },
+			want: []string{`agent 2 of the run: the name "" is invalid or repeated`},
+		},
+		"the names of agents are unique": {
+			plan: "a", bend: func(i *Info) { i.Agents = agentsOf("x,y,x") },
+			want: []string{`agent 3 of the run: the name "x" is invalid or repeated`},
+		},
 		"a run of another version of the loop is not mixed with this one": {
 			plan: "a", bend: func(i *Info) { i.LoopVersion = 7 },
 			want: []string{"loop version: the run has version 7, but this runplan supports versions 3 to 5; finish it with the " +

@@ -225,6 +225,14 @@ func TestQueue(t *testing.T) {
 			b/r1-c1/rebase ok commit=b3            -> b/r1-c1/gate base=a9 before=9
 			b/r1-c1/gate failed                    -> b/r1-c1/trial base=base commit=b1
 			b/r1-c1/trial ok                       -> b/r2-c0/execute base=a9`},
+		"a repeated gate keeps the test count of its first start": {plan: "a b", info: team, script: `
+			start                                  -> a/r1-c0/execute b/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
+			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate before=unknown
+			b/r1-c0/gate cancelled                 ->
+			a/r1-c0/gate ok tests=9                ->
+			resume                                 -> a/r1-c0/commit b/r1-c0/gate before=unknown`},
 		"so is a batch that started on a candidate": {plan: "a b:a*", info: team, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1

@@ -258,6 +258,8 @@ func (s *script) event(fact []string) Event {
 			e.Candidate = n
 		case "cost":
 			e.Usage = &agents.Usage{CostUSD: &usd}
+		case "hopeless":
+			e.Hopeless = true
 		case "outage":
 			e.Outage = true
 		case "retry":

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // The probability follows from the parameters by Bayes' rule; the cases are computed by hand.
@@ -72,6 +73,11 @@ func TestUnwritableStoreIsAnError(t *testing.T) {
 	s := Store{Path: filepath.Join(file, "outcomes.json")}
 	if err := s.Append(outcome("r", 1)); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("outcomes below a file: %v", err)
+	}
+	late := outcome("r", 1)
+	late.Timestamp = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := (Store{Path: file + "s.json"}).Append(late); err == nil || !strings.Contains(err.Error(), "add to "+file) {
+		t.Errorf("a time that JSON cannot contain: %v", err)
 	}
 	s.Path = file + ".json"
 	if err := os.Mkdir(s.Path+".lock", 0o700); err != nil {
