@@ -62,8 +62,7 @@ func wordsIn(text string) int {
 	return len(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }))
 }
 
-// phrased reports whether a text is none of the fixed words, such as a status or a type of content, that code compares
-// with.
+// phrased reports whether a text is a phrase, and not a fixed word, such as a status or a type of content.
 func phrased(text string) bool {
 	return strings.ContainsAny(text, " \t") && wordsIn(text) > 1 || strings.Contains(text, "://") ||
 		strings.Contains(text, `\n`)

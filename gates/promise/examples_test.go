@@ -69,6 +69,11 @@ func TestExamplesOfBatch(t *testing.T) {
 		{"a default with dots", "Add `cut(text, end)`.", nil,
 			files{"a.py": "def cut(text, end='...'):\n    short = text[:2]\n    return short + '...'\n"}, "option-unused"},
 
+		{"an ignored parameter behind a check", "Add `cut(text, end)`.", nil, files{"a.py": "def cut(text, end):\n" +
+			"    if not text:\n        raise ValueError('empty')\n    return text[:2] + '...'\n"}, "option-unused"},
+		{"a function that refuses all", "Add `cut(text, end)`.", nil,
+			files{"a.py": "def cut(text, end):\n    kind = type(text)\n    raise NotImplementedError(kind)\n"}, ""},
+
 		{"tests of another function", fix, files{"a.py": old}, files{"a.py": beside,
 			"test_a.py": "def test_plural():\n    assert a.capitals('BUS') == 'BUSES', 'plural(BUS)'\n"}, "not-corrected"},
 		{"tests of both", fix, files{"a.py": old}, files{"a.py": beside,

@@ -342,7 +342,9 @@ func (w wording) parameters() {
 		}
 		for _, code := range w.code {
 			head, body, more := strings.Cut(functionsOf(code)[name], "\n")
-			if !more || strings.Count(body, "\n") < 1 || refuses.MatchString(body) || strings.Contains(quotation.ReplaceAllString(head, ""), "...") {
+			refusesAll := refuses.MatchString(body) && !strings.Contains(body, "return ")
+			if !more || strings.Count(body, "\n") < 1 || refusesAll ||
+				strings.Contains(quotation.ReplaceAllString(head, ""), "...") {
 				continue
 			}
 			body = touched.ReplaceAllString(body, "")
