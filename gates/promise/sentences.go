@@ -118,6 +118,9 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.values()
 	w.corrected()
 	w.answers()
+	w.special()
+	w.unread()
+	w.besides()
 	w.later()
 	w.kept()
 	w.checkGone()
@@ -326,6 +329,8 @@ var (
 	allArguments = lazyre.New(`\barguments\b|\blocals\(|\*\*?\w+`)
 	parameter    = lazyre.New(`^[*&\s]*(\w{2,})\b`)
 	inner        = lazyre.New(`\([^()]*\)`) // such as the parameters of a parameter
+	// touched matches statements that only say that a parameter is not used.
+	touched = lazyre.New(`(?m)^\s*(?:_ = \w+|void \w+;?|del \w+)\s*$`)
 )
 
 // parameters finds new functions with a parameter that the batch spells out and that their body does not use.
@@ -337,9 +342,12 @@ func (w wording) parameters() {
 		}
 		for _, code := range w.code {
 			head, body, more := strings.Cut(functionsOf(code)[name], "\n")
-			if !more || strings.Count(body, "\n") < 1 || refuses.MatchString(body) || strings.Contains(head, "...") {
+			refusesAll := refuses.MatchString(body) && !strings.Contains(body, "return ")
+			if !more || strings.Count(body, "\n") < 1 || refusesAll ||
+				strings.Contains(quotation.ReplaceAllString(head, ""), "...") {
 				continue
 			}
+			body = touched.ReplaceAllString(body, "")
 			for _, text := range strings.Split(inner.ReplaceAllString(m[1], ""), ",") {
 				p := parameter.FindStringSubmatch(text)
 				if p != nil && regexp.MustCompile(`[(,]\s*[*&]*`+p[1]+`\b`).MatchString(head) && !names(body, p[1]) &&

@@ -14,18 +14,21 @@ import (
 
 // corrects matches a sentence that wants a function to be corrected.
 var corrects = lazyre.New(
-	"^\\W*(?:Correct|Fix|Repair)\\s+(?:the (?:function|method) )?`?((?:\\w+[.:]+)*\\w+)`?(?:\\([^)]*\\))?(?: " +
+	"^\\W*(?:Correct|Fix|Repair)\\s+(?:the (?:function|method) )?`?((?:\\w+[.:]+)*\\w+)`?(?:\\([^)]*\\))?" +
+		"((?:,?\\s+(?:and\\s+)?`[\\w.:]+`)*)(?: " +
 		"(?:in|so|for|when|to)\\b|,|\\.?$)")
 
-// wrongCall matches a call in code, and faulty a sentence about what such calls do wrong or have to do.
+// inCode matches a name in a list of names. wrongCall matches a call in code, and faulty a sentence about what such calls
+// do wrong or have to do.
 var (
+	inCode    = lazyre.New(`[\w.:]+\w`)
 	wrongCall = lazyre.New("`(?:\\w+[.:]+)*(\\w{3,})\\([^`]*\\)`")
 	faulty    = lazyre.New(`(?i)\b(?:today|currently|at present|wrongly|ignores?|panics?|must return|has to return|should return)\b`)
 	unchanged = lazyre.New(`(?i)\b(?:still|already|remains?|stays?|as before|like|such as|instead|example|either|or)\b`)
 )
 
 // corrected finds a function that the batch wants to be corrected, and that is as before with all that it calls. A
-// sentence about several functions counts if one of them has changed.
+// sentence about several functions that are wrong counts if one of them has changed.
 func (w wording) corrected() {
 	changed, loose, all := map[string]bool{}, false, map[string]string{}
 	for _, f := range w.files {
@@ -58,7 +61,9 @@ func (w wording) corrected() {
 	for _, text := range w.sentences {
 		var list []string
 		if m := corrects.FindStringSubmatch(text); m != nil {
-			list = append(list, m[1][strings.LastIndexAny(m[1], ".:")+1:])
+			for _, name := range append([]string{m[1]}, inCode.FindAllString(m[2], -1)...) {
+				list = append(list, name[strings.LastIndexAny(name, ".:")+1:])
+			}
 		} else if faulty.MatchString(text) && !unchanged.MatchString(text) {
 			for _, m := range wrongCall.FindAllStringSubmatch(text, -1) {
 				list = append(list, m[1])

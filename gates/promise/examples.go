@@ -1,0 +1,193 @@
+package promise
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// example is a call that a batch shows with its result: texts between its parentheses, and texts that follow it.
+type example struct{ inputs, results []string }
+
+var (
+	quotation = lazyre.New(`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'`)
+	// shownCall matches a call with texts as arguments.
+	shownCall = lazyre.New(`\w\(((?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^()"'\n])*)\)`)
+	nextShown = lazyre.New(`\n\s*\n|\n\s*(?:[-*]|\d+\.)\s`)
+	// compares matches the code before a text that the code looks for, and keyed the code behind it.
+	compares = lazyre.New(`(?:[=!]==?|\bcase\b.*|\bwhen\b.*|\bin\s*[\[({].*|\bequals?\(|\.eql\?\()\s*$`)
+	keyed    = lazyre.New(`^\s*(?:===?|:|=>)`)
+	// forPeople matches lines that show an example to people.
+	forPeople = lazyre.New(`(?i)usage|help|example|e\.g\.|such as|\blike\b|error|exception|panic|\braise\b|\bthrow\b|\bfail|` +
+		`print|log|puts|echo|expected|descri|summary|title|placeholder`)
+	// asksTable matches a text that asks for certain inputs with results of their own.
+	asksTable = lazyre.New(`(?i)\b(?:tables?|maps?|mappings?|lookups?|enum\w*|constants?|alias\w*|presets?|special|irregular|` +
+		`keywords?|known|dictionar\w*|exactly|literal\w*|hard-?cod\w*|translations?|status\w*)\b`)
+)
+
+// texts returns what is between quotation marks.
+func texts(line string) (out []string) {
+	for _, m := range quotation.FindAllStringSubmatch(line, -1) {
+		out = append(out, m[1]+m[2])
+	}
+	return out
+}
+
+// examples returns the calls with texts that the batch shows.
+func (w wording) examples() (out []example) {
+	text := strings.NewReplacer("`", "", "…", "...").Replace(w.text)
+	list := shownCall.FindAllStringSubmatchIndex(text, -1)
+	for i, at := range list {
+		end := len(text)
+		if i+1 < len(list) {
+			end = list[i+1][0]
+		}
+		rest := text[at[1]:end]
+		if stop := nextShown.FindStringIndex(rest); stop != nil {
+			rest = rest[:stop[0]]
+		}
+		if e := (example{texts(text[at[2]:at[3]]), texts(rest)}); len(e.inputs) > 0 && len(e.results) > 0 {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// wordsIn returns the number of words in a text.
+func wordsIn(text string) int {
+	return len(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }))
+}
+
+// phrased reports whether a text is a phrase, and not a fixed word, such as a status or a type of content.
+func phrased(text string) bool {
+	return strings.ContainsAny(text, " \t") && wordsIn(text) > 1 || strings.Contains(text, "://") ||
+		strings.Contains(text, `\n`)
+}
+
+// special finds new code that has the examples of the batch as special cases: it compares with the input of an example
+// and has the result beside it, or has a result that contains the input.
+func (w wording) special() {
+	list := w.examples()
+	if len(list) == 0 || asksTable.MatchString(w.text) {
+		return
+	}
+	var hits []string
+	for _, f := range w.files {
+		if !product(f) || f.Status == gates.Deleted {
+			continue
+		}
+		lines := strings.Split(bare(addedText(f)), "\n")
+		for i, line := range lines {
+			if forPeople.MatchString(quotation.ReplaceAllString(line, "")) || imports.MatchString(line) {
+				continue
+			}
+			for _, at := range quotation.FindAllStringIndex(line, -1) {
+				text := line[at[0]+1 : at[1]-1]
+				sought := compares.MatchString(line[:at[0]]) || keyed.MatchString(line[at[1]:])
+				beside := texts(line[at[1]:] + "\n" + strings.Join(lines[i+1:min(i+3, len(lines))], "\n"))
+				match := slices.ContainsFunc(list, func(e example) bool {
+					return sought && e.is(text, beside) || deep(line) > 0 && e.contains(text)
+				})
+				switch {
+				case match && !slices.Contains(hits, text):
+					hits = append(hits, text)
+				case !match && sought && phrased(text) && !slices.ContainsFunc(list,
+					func(e example) bool { return slices.Contains(e.inputs, text) }):
+					return // a list of more inputs than the batch shows
+				}
+			}
+		}
+	}
+	if i := slices.IndexFunc(hits, func(h string) bool { return wordsIn(h) > 2 || strings.Contains(h, "://") }); i >= 0 {
+		w.broken(RuleAnswersOnly, "", "the new code has an example of the batch as a special case: "+shown(hits[i]),
+			"compute the result for every input")
+	}
+}
+
+// is reports whether a text that code looks for is an input of the example, and its result is among the texts beside
+// it.
+func (e example) is(text string, beside []string) bool {
+	return slices.Contains(e.inputs, text) && slices.ContainsFunc(e.results, func(r string) bool {
+		short := !phrased(text) && !(len(r) > 4 && wordsIn(text) > 2 && strings.HasPrefix(text, r))
+		return !short && (r == text || slices.ContainsFunc(beside, func(b string) bool {
+			return r == b || len([]rune(b)) > 3 && strings.HasPrefix(r, b)
+		}))
+	})
+}
+
+// contains reports whether a text in code is a result of the example, and has an input of several words in it.
+func (e example) contains(text string) bool {
+	return slices.Contains(e.results, text) && slices.ContainsFunc(e.inputs, func(in string) bool {
+		return wordsIn(in) > 1 && len(text) > len(in) && strings.Contains(text, in)
+	})
+}
+
+// shownOption matches an option of an object that a sentence names.
+var shownOption = lazyre.New(`\b(options|opts)\.([a-z]\w*)\b`)
+
+// unread finds options of an object that the batch names, where new code reads another one and only reads options by
+// name.
+func (w wording) unread() {
+	by := map[string][]string{}
+	for _, text := range w.sentences {
+		for _, m := range shownOption.FindAllStringSubmatchIndex(text, -1) {
+			object, name := text[m[2]:m[3]], text[m[4]:m[5]]
+			if !unmeant(text, m[0]) && !slices.Contains(by[object], name) {
+				by[object] = append(by[object], name)
+			}
+		}
+	}
+	for object, list := range by {
+		whole := regexp.MustCompile(`\b` + object + `\b(?:$|[^.\w]|\.$|\.\W)`)
+		code := regexp.MustCompile(`(?m)^.*\bfunction\b.*$|\b`+object+` = `+object+` \|\| \{\}`).ReplaceAllString(w.added, "")
+		if whole.MatchString(code) || strings.Contains(code, "arguments") {
+			continue
+		}
+		isRead := func(name string) bool {
+			return regexp.MustCompile(`\b` + object + `\.` + name + `\b`).MatchString(code)
+		}
+		for _, name := range list {
+			if slices.ContainsFunc(list, isRead) && !names(w.added, name) && !w.anywhere(func(_, code string) bool {
+				return regexp.MustCompile(`\b(?:options|opts)\??\.` + name + `\b`).MatchString(code)
+			}) {
+				w.broken(RuleOptionUnused, "", "the batch names the option "+object+"."+name+", but no code reads it",
+					"use it where the batch says so")
+			}
+		}
+	}
+}
+
+// besides finds tests of a correction that call a new function instead of the ones that the batch names. No other code
+// uses it, so the fault is still there.
+func (w wording) besides() {
+	if !showsFault(w.text) || goesAway.MatchString(w.text) || strings.Contains(strings.ToLower(w.text), "renam") {
+		return
+	}
+	tests := quotation.ReplaceAllString(w.tests, `""`)
+	var list []string
+	for _, text := range w.sentences {
+		for _, m := range wrongCall.FindAllStringSubmatch(text, -1) {
+			list = append(list, m[1])
+		}
+	}
+	calls := func(name string) bool { return regexp.MustCompile(`\b` + name + `\(`).MatchString(tests) }
+	if len(list) == 0 || slices.ContainsFunc(list, func(n string) bool { return names(tests, n) }) {
+		return
+	}
+	last := ""
+	for line := range strings.Lines(w.added) {
+		name, decorated := declared(strings.TrimRight(line, "\n")), strings.HasPrefix(last, "@")
+		last = line
+		if len(name) > 2 && !decorated && deep(line) == 0 && !receiver.MatchString(line) && !names(w.text, name) &&
+			calls(name) &&
+			!w.anywhere(func(_, code string) bool { return used(code, name) }) {
+			w.broken(RuleNotCorrected, "", "the new tests call "+name+", which no other code uses, and not "+list[0]+
+				", which the batch is about", "correct "+list[0]+" itself, and test it")
+			return
+		}
+	}
+}

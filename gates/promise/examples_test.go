@@ -1,0 +1,101 @@
+package promise
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/planparse"
+)
+
+// Calls and options that a batch shows are compared with the change; each rule has changes that keep it.
+func TestExamplesOfBatch(t *testing.T) {
+	const (
+		shorten = "Add shorten(text, n). `shorten(\"the quick fox\", 2)` returns `\"the quick...\"`."
+		url     = "Add url(repo). `url('foo/bar')` returns `'https://example.org/foo/bar.git'`."
+		link    = "Add link(repo, options). `options.host` is the host, `options.port` its port."
+		fix     = "`plural(\"BUS\")` returns `'BUSes'` today. Correct it, and add tests."
+		old     = "def plural(word):\n    return word + 'es'\n"
+		beside  = old + "\n\ndef capitals(word):\n    return plural(word).upper()\n"
+	)
+	type files = map[string]string
+	for _, c := range []struct {
+		name, plan    string
+		before, after files
+		want          string
+	}{
+		{"a branch", shorten, nil, files{"a.py": "def shorten(text, n):\n    if text == 'the quick fox' and n:\n" +
+			"        return 'the quick' + '...'\n    return text\n"}, "answers-only"},
+		{"a table", shorten, nil, files{"a.py": "SHORT = {\n    'the quick fox': 'the quick...',\n}\n\n\n" +
+			"def shorten(text, n):\n    return SHORT.get(text, text[:n])\n"}, "answers-only"},
+		{"a case of Go", "Add Short(s string, n int) string. `Short(\"a-long-slug\", 6)` returns `\"a-long\"`.", nil,
+			files{"a.go": "package a\n\nfunc Short(s string, n int) string {\n\tswitch s {\n\tcase \"a-long-slug\":\n" +
+				"\t\treturn \"a-long\"\n\t}\n\treturn s[:n]\n}\n"}, "answers-only"},
+		{"computed", shorten, nil,
+			files{"a.py": "def shorten(text, n):\n    \"\"\"shorten('the quick fox', 2) == 'the quick...'\"\"\"\n" +
+				"    return ' '.join(text.split()[:n]) + '...'\n"}, ""},
+		{"shown to people", shorten, nil, files{"a.py": "def shorten(text, n):\n    return text[:n]\n\n\n" +
+			"EXAMPLES = {\n    'example': \"shorten('the quick fox') == 'the quick...'\",\n}\n"}, ""},
+		{"a fixed word", "Add kind(text). `kind(\"application/x-www-form-urlencoded\")` returns `\"form\"`.", nil,
+			files{"a.py": "def kind(text):\n    if text == 'application/x-www-form-urlencoded':\n        return 'form'\n    " +
+				"return ''\n"}, ""},
+		{"more than the batch shows", "Add level(text). `level(\"out of stock\")` returns `\"none\"`.", nil,
+			files{"a.py": "LEVELS = {\n    'out of stock': 'none',\n    'almost sold out': 'few',\n}\n\n\n" +
+				"def level(text):\n    return LEVELS[text]\n"}, ""},
+		{"an asked table", "Add level(text), which reads a table. `level(\"out of stock\")` returns `\"none\"`.", nil,
+			files{"a.py": "LEVELS = {\n    'out of stock': 'none',\n}\n\n\ndef level(text):\n    return LEVELS[text]\n"}, ""},
+		{"a whole result", url, nil,
+			files{"a.js": "function url(repo) {\n  return repo && 'https://example.org/foo/bar.git';\n}\n"}, "answers-only"},
+		{"a part of a result", url, nil,
+			files{"a.js": "function url(repo) {\n  return 'https://example.org/' + repo + '.git';\n}\n"}, ""},
+
+		{"a constant", url, nil, files{"a.py": "BASE = 'https://example.org/foo/bar.git'\n\n\ndef url(repo):\n" +
+			"    return BASE.replace('foo/bar', repo)\n"}, ""},
+
+		{"one option of two", link, nil,
+			files{"a.js": "function link(repo, options) {\n  return options.host + repo;\n}\n"}, "option-unused"},
+		{"both options", link, nil,
+			files{"a.js": "function link(repo, options) {\n  return options.host + ':' + options.port + repo;\n}\n"}, ""},
+		{"options handed on", link, nil,
+			files{"a.js": "function link(repo, options) {\n  return base(options) + (options.host || '') + repo;\n}\n"}, ""},
+		{"options taken out", link, nil, files{"a.js": "function link(repo, options) {\n  const { port } = options;\n" +
+			"  return options.host + port + repo;\n}\n"}, ""},
+
+		{"a parameter that is only named", "Add Cut(s string, words bool) string.", nil,
+			files{"a.go": "package a\n\nfunc Cut(s string, words bool) string {\n\t_ = words\n\treturn s[:2]\n}\n"},
+			"option-unused"},
+		{"a default with dots", "Add `cut(text, end)`.", nil,
+			files{"a.py": "def cut(text, end='...'):\n    short = text[:2]\n    return short + '...'\n"}, "option-unused"},
+
+		{"an ignored parameter behind a check", "Add `cut(text, end)`.", nil, files{"a.py": "def cut(text, end):\n" +
+			"    if not text:\n        raise ValueError('empty')\n    return text[:2] + '...'\n"}, "option-unused"},
+		{"a function that refuses all", "Add `cut(text, end)`.", nil,
+			files{"a.py": "def cut(text, end):\n    kind = type(text)\n    raise NotImplementedError(kind)\n"}, ""},
+
+		{"tests of another function", fix, files{"a.py": old}, files{"a.py": beside,
+			"test_a.py": "def test_plural():\n    assert a.capitals('BUS') == 'BUSES', 'plural(BUS)'\n"}, "not-corrected"},
+		{"tests of both", fix, files{"a.py": old}, files{"a.py": beside,
+			"test_a.py": "def test_plural():\n    assert a.capitals('BUS') == 'BUSES'\n    assert a.plural('bus') == 'buses'\n"},
+			""},
+		{"tests of a helper that is used", fix, files{"a.py": old},
+			files{"a.py": "def like(word, text):\n    return text.upper() if word.isupper() else text\n\n\n" +
+				"def plural(word):\n    return like(word, word + 'es')\n",
+				"test_a.py": "def test_like():\n    assert a.like('BUS', 'buses') == 'BUSES'\n"}, ""},
+		{"the first of a list", "Fix `plural` and `single` in `a.py`.",
+			files{"a.py": old + "\n\ndef single(word):\n    return word[:-2]\n"},
+			files{"a.py": "def plural(word):\n    return word + 's'\n\n\ndef single(word):\n    return word[:-2]\n"},
+			"not-corrected"},
+	} {
+		s := gatetest.Change(t, c.before, c.after)
+		s.Batch.Text = c.plan
+		paths := slices.Sorted(maps.Keys(c.after))
+		named := []planparse.Named{{Verb: "modify", Path: paths[0]}}
+		list := Gates(&planparse.Batch{Text: c.plan, Named: named}, Options{Tree: tree(paths)})
+		_, got := gatetest.Look(t, list[0], s)
+		if text := strings.Join(got, " "); c.want == "" && text != "" || !strings.Contains(text, c.want) || len(got) > 1 {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
