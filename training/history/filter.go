@@ -165,7 +165,7 @@ func generatedName(base string) bool {
 
 var generatedMark = lazyre.New(`(?m)^(?://|#|/\*|\s\*|--).{0,80}(?:Code generated .{0,120}DO NOT EDIT|@generated|[Aa]uto-?generated .{0,60}do not (?:edit|modify))`)
 
-// bundleMarks are how browserify, webpack and component open each of the modules that they join into one file.
+// bundleMarks open each module of a file that browserify, webpack or component joined from several.
 var bundleMarks = []string{"[function(require,module,exports){", "\n/******/", "\nrequire.register("}
 
 // isBundle reports whether a text is a bundle of at least two modules.
