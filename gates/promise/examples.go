@@ -1,6 +1,8 @@
 package promise
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,10 +10,14 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // example is a call that a batch shows with its result: texts between its parentheses, and texts that follow it.
-type example struct{ inputs, results []string }
+type example struct {
+	inputs, results []string
+	around          string // the text of the call up to the next example, with the beginning of its line
+}
 
 var (
 	quotation = lazyre.New(`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'`)
@@ -50,7 +56,8 @@ func (w wording) examples() (out []example) {
 		if stop := nextShown.FindStringIndex(rest); stop != nil {
 			rest = rest[:stop[0]]
 		}
-		if e := (example{texts(text[at[2]:at[3]]), texts(rest)}); len(e.inputs) > 0 && len(e.results) > 0 {
+		line := text[strings.LastIndexByte(text[:at[0]], '\n')+1:at[1]] + rest
+		if e := (example{texts(text[at[2]:at[3]]), texts(rest), line}); len(e.inputs) > 0 && len(e.results) > 0 {
 			out = append(out, e)
 		}
 	}
@@ -106,6 +113,68 @@ func (w wording) special() {
 		w.broken(RuleAnswersOnly, "", "the new code has an example of the batch as a special case: "+shown(hits[i]),
 			"compute the result for every input")
 	}
+}
+
+var (
+	// asksTestsOf matches a text that asks for tests of what it describes.
+	asksTestsOf = lazyre.New(`(?i)\btest (?:it|them|this|these|both|all|each)\b`)
+	// noCase matches an example that needs no new test: it is not about the change, or only one of many.
+	noCase = lazyre.New(`(?i)\b(?:still|already|as before|as today|unchanged|stays?|remains?|keeps?|instead of|such as|like|e\.g|` +
+		`for example|for instance|do not|don't|never)\b`)
+)
+
+// untested finds an example of the batch that no test has. The batch asks for tests, and the new ones have another one
+// of its examples.
+func (w wording) untested() {
+	if w.tests == "" || !asksTests.MatchString(w.text) && !asksTestsOf.MatchString(w.text) {
+		return
+	}
+	list := w.examples()
+	count := map[string]int{} // of the examples with this input
+	for _, e := range list {
+		for _, in := range slices.Compact(slices.Sorted(slices.Values(e.inputs))) {
+			count[in]++
+		}
+	}
+	// own returns the input of an example that tells it from the others, and is written the same in all languages.
+	own := func(e example) string {
+		return lists.First(e.inputs, func(in string) bool {
+			return count[in] == 1 && len(in) > 2 && !strings.ContainsFunc(in, func(r rune) bool {
+				return r == '\\' || r == '$' || r == '%' || r < ' ' || r > unicode.MaxASCII
+			})
+		})
+	}
+	// isIn reports whether a text has an input that is not a part of another one, or of a result.
+	isIn := func(text, in string) bool {
+		for _, e := range list {
+			for _, longer := range slices.Concat(e.inputs, e.results) {
+				if longer != in && strings.Contains(longer, in) {
+					text = strings.ReplaceAll(text, longer, "")
+				}
+			}
+		}
+		return strings.Contains(text, in)
+	}
+	missing, has := "", false
+	for _, e := range list {
+		switch in := own(e); {
+		case in == "" || noCase.MatchString(e.around):
+		case isIn(w.tests, in):
+			has = true
+		case missing == "":
+			missing = in
+		}
+	}
+	files := func(p string) bool { return !prose.MatchString(p) }
+	if missing == "" || !has || slices.ContainsFunc(w.o.in(files), func(p string) bool {
+		data, err := os.ReadFile(filepath.Join(w.l.Subject().Dir, filepath.FromSlash(p)))
+		return err == nil && isIn(string(data), missing)
+	}) {
+		return
+	}
+	w.broken(RuleExampleUntested, "", "the batch shows the example "+shown(missing)+
+		" and asks for tests, but no test has it",
+		"test all examples of the batch")
 }
 
 // is reports whether a text that code looks for is an input of the example, and its result is among the texts beside

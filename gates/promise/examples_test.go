@@ -17,8 +17,11 @@ func TestExamplesOfBatch(t *testing.T) {
 		url     = "Add url(repo). `url('foo/bar')` returns `'https://example.org/foo/bar.git'`."
 		link    = "Add link(repo, options). `options.host` is the host, `options.port` its port."
 		fix     = "`plural(\"BUS\")` returns `'BUSes'` today. Correct it, and add tests."
-		old     = "def plural(word):\n    return word + 'es'\n"
-		beside  = old + "\n\ndef capitals(word):\n    return plural(word).upper()\n"
+		both    = "Add `es` where it belongs. Add tests.\n\n- `plural(\"tax\")` returns `\"taxes\"`\n- `plural(\"quiz\")` " +
+			"returns `\"quizzes\"`\n"
+		es     = "def plural(word):\n    return word + ('z' if word[-1] == 'z' else '') + 'es'\n"
+		old    = "def plural(word):\n    return word + 'es'\n"
+		beside = old + "\n\ndef capitals(word):\n    return plural(word).upper()\n"
 	)
 	type files = map[string]string
 	for _, c := range []struct {
@@ -83,6 +86,23 @@ func TestExamplesOfBatch(t *testing.T) {
 			files{"a.py": "def like(word, text):\n    return text.upper() if word.isupper() else text\n\n\n" +
 				"def plural(word):\n    return like(word, word + 'es')\n",
 				"test_a.py": "def test_like():\n    assert a.like('BUS', 'buses') == 'BUSES'\n"}, ""},
+		{"tests of one example of two", both, files{"a.py": old},
+			files{"a.py": es, "test_a.py": "def test_plural():\n    assert plural('tax') == 'taxes'\n"}, "example-untested"},
+		{"tests of both examples", both, files{"a.py": old}, files{"a.py": es,
+			"test_a.py": "def test_plural():\n    assert plural('tax') == 'taxes'\n    assert plural('quiz') == 'quizzes'\n"},
+			""},
+		{"an example inside of another",
+			"Add short(text, n), and tests.\n\n- `short(\"the quick fox\", 2)` returns `\"the quick...\"`" +
+				"\n- `short(\"the quick\", 2)` returns `\"the quick\"`\n", nil,
+			files{"a.py": "def short(text, n):\n    return ' '.join(text.split()[:n]) + '...'\n",
+				"test_a.py": "def test_short():\n    assert short('the quick fox', 2) == 'the quick...'\n"}, "example-untested"},
+		{"tests of other words", both, files{"a.py": old},
+			files{"a.py": es, "test_a.py": "def test_plural():\n    assert plural('fox') == 'foxes'\n"}, ""},
+		{"an example that stays", both + " `plural(\"day\")` is still `\"days\"`.", files{"a.py": old}, files{"a.py": es,
+			"test_a.py": "def test_plural():\n    assert plural('tax') == 'taxes'\n    assert plural('quiz') == 'quizzes'\n"},
+			""},
+		{"no tests asked", strings.ReplaceAll(both, "Add tests.", ""), files{"a.py": old},
+			files{"a.py": es, "test_a.py": "def test_plural():\n    assert plural('tax') == 'taxes'\n"}, ""},
 		{"the first of a list", "Fix `plural` and `single` in `a.py`.",
 			files{"a.py": old + "\n\ndef single(word):\n    return word[:-2]\n"},
 			files{"a.py": "def plural(word):\n    return word + 's'\n\n\ndef single(word):\n    return word[:-2]\n"},

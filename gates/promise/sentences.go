@@ -15,18 +15,19 @@ import (
 
 // The rules about what the sentences of a batch ask for.
 const (
-	RuleNoError      = "no-error"       // an error that the batch names is never raised
-	RuleNotCalled    = "not-called"     // a new function that other code should use is used nowhere
-	RuleOptionUnused = "option-unused"  // an option or setting has no effect
-	RuleCaseMissing  = "case-missing"   // one of several listed words is not in the code
-	RuleValueMissing = "value-missing"  // none of the values for a file of data is in the change
-	RuleNotCorrected = "not-corrected"  // a function that the batch corrects is as before, and so is all that it calls
-	RuleOldKept      = "old-code-kept"  // new code hands on to the old code that it should replace
-	RuleCheckGone    = "check-gone"     // a check of the input is gone although behaviour should stay
-	RuleNoOrder      = "no-order"       // new tests of an order compare without order
-	RuleAnswersOnly  = "answers-only"   // new code compares with the inputs of tests and has their results
-	RuleDemand       = "demand-unmet"   // nothing in new code does what the batch asks of it, such as to be safe for threads
-	RuleLater        = "left-for-later" // a comment leaves for later what the batch asks for
+	RuleNoError         = "no-error"         // an error that the batch names is never raised
+	RuleNotCalled       = "not-called"       // a new function that other code should use is used nowhere
+	RuleOptionUnused    = "option-unused"    // an option or setting has no effect
+	RuleCaseMissing     = "case-missing"     // one of several listed words is not in the code
+	RuleValueMissing    = "value-missing"    // none of the values for a file of data is in the change
+	RuleNotCorrected    = "not-corrected"    // a function that the batch corrects is as before, and so is all that it calls
+	RuleOldKept         = "old-code-kept"    // new code hands on to the old code that it should replace
+	RuleCheckGone       = "check-gone"       // a check of the input is gone although behaviour should stay
+	RuleNoOrder         = "no-order"         // new tests of an order compare without order
+	RuleExampleUntested = "example-untested" // an example of the batch is in no test
+	RuleAnswersOnly     = "answers-only"     // new code compares with the inputs of tests and has their results
+	RuleDemand          = "demand-unmet"     // nothing in new code does what the batch asks of it, such as to be safe for threads
+	RuleLater           = "left-for-later"   // a comment leaves for later what the batch asks for
 )
 
 // wording is a batch's text without code blocks and commands, and the code that it is about.
@@ -121,6 +122,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.special()
 	w.unread()
 	w.besides()
+	w.untested()
 	w.later()
 	w.kept()
 	w.checkGone()
