@@ -153,7 +153,7 @@ func TestAfterSynthesis(t *testing.T) {
 	}
 }
 
-// The reasons contain the evidence for the best candidate. Kinds of tests that nobody wrote are left out.
+// The reasons name the evidence for the best candidate, and only the kinds of tests that somebody wrote.
 func TestReasonsContainEvidence(t *testing.T) {
 	const end = "; by all tests together it is right with a chance of 70 %"
 	for want, e := range map[string]*Evidence{

@@ -1,8 +1,6 @@
 package promise
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -130,16 +128,11 @@ func (w wording) untested() {
 		return
 	}
 	list := w.examples()
-	count := map[string]int{} // of the examples with this input
-	for _, e := range list {
-		for _, in := range slices.Compact(slices.Sorted(slices.Values(e.inputs))) {
-			count[in]++
-		}
-	}
 	// own returns the input of an example that tells it from the others, and is written the same in all languages.
 	own := func(e example) string {
 		return lists.First(e.inputs, func(in string) bool {
-			return count[in] == 1 && len(in) > 2 && !strings.ContainsFunc(in, func(r rune) bool {
+			others := lists.Count(list, func(o example) bool { return slices.Contains(o.inputs, in) }) - 1
+			return others == 0 && len(in) > 2 && !strings.ContainsFunc(in, func(r rune) bool {
 				return r == '\\' || r == '$' || r == '%' || r < ' ' || r > unicode.MaxASCII
 			})
 		})
@@ -167,13 +160,12 @@ func (w wording) untested() {
 	}
 	files := func(p string) bool { return !prose.MatchString(p) }
 	if missing == "" || !has || slices.ContainsFunc(w.o.in(files), func(p string) bool {
-		data, err := os.ReadFile(filepath.Join(w.l.Subject().Dir, filepath.FromSlash(p)))
-		return err == nil && isIn(string(data), missing)
+		text, ok := w.read(p)
+		return ok && isIn(text, missing)
 	}) {
 		return
 	}
-	w.broken(RuleExampleUntested, "", "the batch shows the example "+shown(missing)+
-		" and asks for tests, but no test has it",
+	w.broken(RuleExampleUntested, "", "the batch shows the example "+shown(missing)+" and asks for tests, but no test has it",
 		"test all examples of the batch")
 }
 

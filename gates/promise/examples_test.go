@@ -1,13 +1,8 @@
 package promise
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/runplan/runplan/gates/gatetest"
-	"github.com/runplan/runplan/planparse"
 )
 
 // Calls and options that a batch shows are compared with the change; each rule has changes that keep it.
@@ -23,12 +18,7 @@ func TestExamplesOfBatch(t *testing.T) {
 		old    = "def plural(word):\n    return word + 'es'\n"
 		beside = old + "\n\ndef capitals(word):\n    return plural(word).upper()\n"
 	)
-	type files = map[string]string
-	for _, c := range []struct {
-		name, plan    string
-		before, after files
-		want          string
-	}{
+	for _, c := range []worded{
 		{"a branch", shorten, nil, files{"a.py": "def shorten(text, n):\n    if text == 'the quick fox' and n:\n" +
 			"        return 'the quick' + '...'\n    return text\n"}, "answers-only"},
 		{"a table", shorten, nil, files{"a.py": "SHORT = {\n    'the quick fox': 'the quick...',\n}\n\n\n" +
@@ -108,14 +98,6 @@ func TestExamplesOfBatch(t *testing.T) {
 			files{"a.py": "def plural(word):\n    return word + 's'\n\n\ndef single(word):\n    return word[:-2]\n"},
 			"not-corrected"},
 	} {
-		s := gatetest.Change(t, c.before, c.after)
-		s.Batch.Text = c.plan
-		paths := slices.Sorted(maps.Keys(c.after))
-		named := []planparse.Named{{Verb: "modify", Path: paths[0]}}
-		list := Gates(&planparse.Batch{Text: c.plan, Named: named}, Options{Tree: tree(paths)})
-		_, got := gatetest.Look(t, list[0], s)
-		if text := strings.Join(got, " "); c.want == "" && text != "" || !strings.Contains(text, c.want) || len(got) > 1 {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		c.check(t)
 	}
 }

@@ -107,9 +107,8 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		data, err := os.ReadFile(filepath.Join(s.Dir, filepath.FromSlash(p)))
-		if err == nil && len(data) < 1<<20 {
-			w.code[p] = bare(string(data))
+		if text, ok := w.read(p); ok {
+			w.code[p] = bare(text)
 		}
 	}
 	w.errors()
@@ -208,6 +207,12 @@ var afterwards = lazyre.New(`(?i)^\W*(?:after (?:the|this) (?:change|batch|fix|c
 // contrasted reports whether a sentence describes the code before the change, because the next one says what follows.
 func (w wording) contrasted(sentence int) bool {
 	return sentence+1 < len(w.sentences) && afterwards.MatchString(w.sentences[sentence+1])
+}
+
+// read returns the text of a file of the tree, if it is smaller than 1 MiB.
+func (w wording) read(p string) (text string, ok bool) {
+	data, err := os.ReadFile(filepath.Join(w.l.Subject().Dir, filepath.FromSlash(p)))
+	return string(data), err == nil && len(data) < 1<<20
 }
 
 // anywhere reports whether one of the files of code fulfils want.

@@ -1,8 +1,6 @@
 package promise
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -165,11 +163,11 @@ func (w wording) answers() {
 	}
 	hit := map[string]bool{}
 	for _, p := range w.o.in(language.IsTest) {
-		data, err := os.ReadFile(filepath.Join(w.l.Subject().Dir, filepath.FromSlash(p)))
-		if err != nil || len(data) > 1<<20 {
+		text, ok := w.read(p)
+		if !ok {
 			continue
 		}
-		for line := range strings.Lines(string(data)) {
+		for line := range strings.Lines(text) {
 			if key := numbersOf(line); found[key] {
 				hit[key] = true
 			}

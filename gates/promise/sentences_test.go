@@ -16,12 +16,7 @@ func TestSentencesOfBatch(t *testing.T) {
 		add = "def add(a, b):\n    return a - b\n"
 		sub = "def sub(a, b):\n    return a - b\n"
 	)
-	type files = map[string]string
-	for _, c := range []struct {
-		name, plan    string
-		before, after files
-		want          string
-	}{
+	for _, c := range []worded{
 		{"no error", "Add parse(text). An empty text raises ValueError.", nil,
 			files{"parse.py": "def parse(text):\n    return text or 0\n"}, "no-error"},
 		{"an error of today", "`parse` raises `ValueError` for empty text. After the change it must return 0. Add a test.",
@@ -118,21 +113,35 @@ func TestSentencesOfBatch(t *testing.T) {
 		{"local time", "Add stamp(n), which returns the UTC time.", nil,
 			files{"a.py": "def stamp(n):\n    return datetime.fromtimestamp(n)\n"}, "demand-unmet"},
 	} {
-		s := gatetest.Change(t, c.before, c.after)
-		s.Batch.Text = c.plan
-		if strings.Contains(c.plan, "Files:") {
-			s.Batch.Files.Modify = []string{"a.py"}
-		}
-		all := maps.Clone(c.after)
-		for p := range c.before {
-			all[p] = ""
-		}
-		o := Options{Tree: tree(slices.Sorted(maps.Keys(all)))}
-		named := []planparse.Named{{Verb: "modify", Path: slices.Sorted(maps.Keys(c.after))[0]}}
-		gates := Gates(&planparse.Batch{Text: c.plan, Named: named}, o)
-		_, got := gatetest.Look(t, gates[0], s)
-		if text := strings.Join(got, " "); c.want == "" && text != "" || !strings.Contains(text, c.want) || len(got) > 1 {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		c.check(t)
+	}
+}
+
+type files = map[string]string
+
+// worded is a batch with a change, and the rule that it breaks or "".
+type worded struct {
+	name, plan    string
+	before, after files
+	want          string
+}
+
+func (c worded) check(t *testing.T) {
+	t.Helper()
+	s := gatetest.Change(t, c.before, c.after)
+	s.Batch.Text = c.plan
+	if strings.Contains(c.plan, "Files:") {
+		s.Batch.Files.Modify = []string{"a.py"}
+	}
+	all := maps.Clone(c.after)
+	for p := range c.before {
+		all[p] = ""
+	}
+	o := Options{Tree: tree(slices.Sorted(maps.Keys(all)))}
+	named := []planparse.Named{{Verb: "modify", Path: slices.Sorted(maps.Keys(c.after))[0]}}
+	gates := Gates(&planparse.Batch{Text: c.plan, Named: named}, o)
+	_, got := gatetest.Look(t, gates[0], s)
+	if text := strings.Join(got, " "); c.want == "" && text != "" || !strings.Contains(text, c.want) || len(got) > 1 {
+		t.Errorf("%s: %q, want %q", c.name, got, c.want)
 	}
 }
