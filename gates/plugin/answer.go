@@ -28,17 +28,17 @@ const (
 
 // infoFrom converts a plugin's description of itself.
 func infoFrom(res *gatev1.InfoResponse) (gates.Info, error) {
-	kind, ok := kinds[res.GetKind()]
+	kind, ok := kinds[res.Kind]
 	if !ok {
-		return gates.Info{}, fmt.Errorf("its kind %d is unknown in protocol %d", res.GetKind(),
+		return gates.Info{}, fmt.Errorf("its kind %d is unknown in protocol %d", res.Kind,
 			ProtocolVersion)
 	}
-	cost, ok := costs[res.GetCost()]
+	cost, ok := costs[res.Cost]
 	if !ok {
-		return gates.Info{}, fmt.Errorf("its cost %d is unknown in protocol %d", res.GetCost(),
+		return gates.Info{}, fmt.Errorf("its cost %d is unknown in protocol %d", res.Cost,
 			ProtocolVersion)
 	}
-	return gates.Info{Name: line(res.GetName(), maxRule), Kind: kind, Cost: cost, Blocking: res.GetBlocking()}, nil
+	return gates.Info{Name: line(res.Name, maxRule), Kind: kind, Cost: cost, Blocking: res.Blocking}, nil
 }
 
 // reader converts an answer to a report. It trusts nothing in an answer: the plugin may be faulty, or may have read
@@ -54,19 +54,19 @@ func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
 	if in == nil {
 		return gates.Report{}, fmt.Errorf("its answer contains no report")
 	}
-	status, ok := statuses[in.GetStatus()]
+	status, ok := statuses[in.Status]
 	if !ok {
-		return gates.Report{}, fmt.Errorf("it answered with status %d, which is unknown in protocol %d", in.GetStatus(),
+		return gates.Report{}, fmt.Errorf("it answered with status %d, which is unknown in protocol %d", in.Status,
 			ProtocolVersion)
 	}
-	tests := countFrom(in.GetTests())
+	tests := countFrom(in.Tests)
 	if tests != nil && (tests.Passed < 0 || tests.Failed < 0 || tests.Skipped < 0) {
 		return gates.Report{}, fmt.Errorf("it reported impossible counts: %d tests passed, %d failed, %d skipped", tests.Passed,
 			tests.Failed, tests.Skipped)
 	}
-	rep := gates.Report{Status: status, Tests: tests, Note: r.text(in.GetNote(), maxMessage-roomForNotes),
-		Output: r.text(in.GetOutput(), maxOutput)}
-	all := in.GetFindings()
+	rep := gates.Report{Status: status, Tests: tests, Note: r.text(in.Note, maxMessage-roomForNotes),
+		Output: r.text(in.Output, maxOutput)}
+	all := in.Findings
 	if len(all) > maxFindings { // the most severe findings stay
 		slices.SortStableFunc(all, func(a, b *gatev1.Finding) int { return rank(a) - rank(b) })
 		note(&rep, "%s omitted", phrase.Count(len(all)-maxFindings, "more finding is", "more findings are"))
@@ -86,12 +86,12 @@ func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
 
 func (r *reader) finding(in *gatev1.Finding) gates.Finding {
 	f := gates.Finding{
-		Rule: line(r.text(in.GetRule(), maxRule), maxRule), Path: r.path(in.GetPath()), Line: max(0, int(in.GetLine())),
-		Col:     max(0, int(in.GetCol())),
-		Message: r.text(in.GetMessage(), maxMessage), Fix: r.text(in.GetFix(), maxMessage),
+		Rule: line(r.text(in.Rule, maxRule), maxRule), Path: r.path(in.Path), Line: max(0, int(in.Line)),
+		Col:     max(0, int(in.Col)),
+		Message: r.text(in.Message, maxMessage), Fix: r.text(in.Fix, maxMessage),
 	}
 	var ok bool
-	if f.Severity, ok = severities[in.GetSeverity()]; !ok {
+	if f.Severity, ok = severities[in.Severity]; !ok {
 		f.Severity = gates.Error
 		r.odd++
 	}
@@ -158,10 +158,10 @@ func agree(rep *gates.Report) {
 }
 
 func rank(f *gatev1.Finding) int {
-	if f.GetSeverity() == gatev1.Severity_SEVERITY_UNSPECIFIED {
+	if f.Severity == gatev1.Severity_SEVERITY_UNSPECIFIED {
 		return int(gatev1.Severity_SEVERITY_ERROR)
 	}
-	return int(f.GetSeverity())
+	return int(f.Severity)
 }
 
 func note(rep *gates.Report, format string, args ...any) { rep.AddNote(fmt.Sprintf(format, args...)) }

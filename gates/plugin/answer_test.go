@@ -156,7 +156,7 @@ func (n *newer) Invoke(_ context.Context, method string, in, out any, _ ...grpc.
 		out.Name = "finder"
 		n.pass(in, out)
 	case *gatev1.CheckRequest:
-		report := &gatev1.Report{Status: gatev1.Status_STATUS_PASS, Note: in.GetBase()}
+		report := &gatev1.Report{Status: gatev1.Status_STATUS_PASS, Note: in.Base}
 		n.pass(in, report)
 		out.(*gatev1.CheckResponse).Report = report
 	default:

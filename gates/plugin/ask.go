@@ -36,7 +36,7 @@ func (c *client) info(ctx context.Context) (gates.Info, string, error) {
 		return gates.Info{}, "", newCallError("Info", err, c.hide)
 	}
 	info, err := infoFrom(res)
-	return info, line(res.GetVersion(), maxRule), err
+	return info, line(res.Version, maxRule), err
 }
 
 // check has the gate check s, which may take until limit.
@@ -47,7 +47,7 @@ func (c *client) check(ctx context.Context, s gates.Subject, limit time.Duration
 		return gates.Report{}, newCallError("Check", err, c.hide, s.Redact)
 	}
 	r := reader{dir: s.Dir, hide: s.Redact}
-	rep, err := r.report(res.GetReport())
+	rep, err := r.report(res.Report)
 	if err == nil && lost > 0 {
 		note(&rep, "%d changed paths are not UTF-8 and were not passed to the plugin", lost)
 		rep.Note = phrase.Fit(rep.Note, maxMessage)

@@ -65,5 +65,5 @@ func countFrom(c *gatev1.TestCount) *gates.TestCount {
 	if c == nil {
 		return nil
 	}
-	return &gates.TestCount{Passed: int(c.GetPassed()), Failed: int(c.GetFailed()), Skipped: int(c.GetSkipped())}
+	return &gates.TestCount{Passed: int(c.Passed), Failed: int(c.Failed), Skipped: int(c.Skipped)}
 }

@@ -98,7 +98,7 @@ type server struct {
 func (s *server) info(_ context.Context, req *connect.Request[gatev1.InfoRequest]) (
 	_ *connect.Response[gatev1.InfoResponse], err error) {
 	defer recovered(&err)
-	if err := s.configure(req.Msg.GetSettings()); err != nil {
+	if err := s.configure(req.Msg.Settings); err != nil {
 		return nil, err
 	}
 	info := s.gate.Info()
@@ -111,10 +111,10 @@ func (s *server) info(_ context.Context, req *connect.Request[gatev1.InfoRequest
 func (s *server) check(ctx context.Context, req *connect.Request[gatev1.CheckRequest]) (
 	_ *connect.Response[gatev1.CheckResponse], err error) {
 	defer recovered(&err)
-	if err := s.configure(req.Msg.GetSettings()); err != nil {
+	if err := s.configure(req.Msg.Settings); err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(req.Msg.GetDir()); err != nil {
+	if _, err := os.Stat(req.Msg.Dir); err != nil {
 		return nil, failed(connect.CodeFailedPrecondition, "read the tree: %v", err)
 	}
 	rep, err := s.gate.Check(ctx, subjectFrom(req.Msg))

@@ -30,19 +30,20 @@ func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func subjectFrom(req *gatev1.CheckRequest) Subject {
 	s := Subject{
-		Dir: req.GetDir(), Base: req.GetBase(), Tree: req.GetTree(),
-		Timeout: time.Duration(req.GetTimeoutMs()) * time.Millisecond,
+		Dir: req.Dir, Base: req.Base, Tree: req.Tree,
+		Timeout: time.Duration(req.TimeoutMs) * time.Millisecond,
 	}
-	if req.GetChangedKnown() {
-		s.Changed = append([]string{}, req.GetChanged()...)
+	if req.ChangedKnown {
+		s.Changed = append([]string{}, req.Changed...)
 	}
-	if b := req.GetBatch(); b != nil {
-		f := b.GetFiles()
-		s.Batch = &Batch{Key: b.GetKey(), Number: b.GetNumber(), Title: b.GetTitle(), Files: Files{
-			Create: f.GetCreate(), Modify: f.GetModify(), Test: f.GetTest(), Delete: f.GetDelete()}}
+	if b := req.Batch; b != nil {
+		s.Batch = &Batch{Key: b.Key, Number: b.Number, Title: b.Title}
+		if f := b.Files; f != nil {
+			s.Batch.Files = Files{Create: f.Create, Modify: f.Modify, Test: f.Test, Delete: f.Delete}
+		}
 	}
-	if c := req.GetBefore(); c != nil {
-		s.Before = &TestCount{Passed: int(c.GetPassed()), Failed: int(c.GetFailed()), Skipped: int(c.GetSkipped())}
+	if c := req.Before; c != nil {
+		s.Before = &TestCount{Passed: int(c.Passed), Failed: int(c.Failed), Skipped: int(c.Skipped)}
 	}
 	return s
 }

@@ -76,7 +76,7 @@ func (h *host) check(ctx context.Context, s gate.Subject) (gate.Report, error) {
 	if err != nil {
 		return gate.Report{}, reason(err)
 	}
-	return reportFrom(res.Msg.GetReport())
+	return reportFrom(res.Msg.Report)
 }
 
 // addUnknownField makes sure that a gate tolerates the fields of later versions, as runplan does.
@@ -98,17 +98,20 @@ func reportFrom(in *gatev1.Report) (gate.Report, error) {
 		gatev1.Status_STATUS_WARN: gate.Warn, gatev1.Status_STATUS_SKIPPED: gate.Skipped}
 	severities := map[gatev1.Severity]gate.Severity{gatev1.Severity_SEVERITY_ERROR: gate.Error,
 		gatev1.Severity_SEVERITY_WARNING: gate.Warning, gatev1.Severity_SEVERITY_INFO: gate.Note}
-	status, ok := statuses[in.GetStatus()]
+	if in == nil {
+		return gate.Report{}, errors.New("the answer contains no report")
+	}
+	status, ok := statuses[in.Status]
 	if !ok {
 		return gate.Report{}, errors.New("the report has no status; it must be pass, fail, warn or skipped")
 	}
-	rep := gate.Report{Status: status, Note: in.GetNote(), Output: in.GetOutput()}
-	if c := in.GetTests(); c != nil {
-		rep.Tests = &gate.TestCount{Passed: int(c.GetPassed()), Failed: int(c.GetFailed()), Skipped: int(c.GetSkipped())}
+	rep := gate.Report{Status: status, Note: in.Note, Output: in.Output}
+	if c := in.Tests; c != nil {
+		rep.Tests = &gate.TestCount{Passed: int(c.Passed), Failed: int(c.Failed), Skipped: int(c.Skipped)}
 	}
-	for _, f := range in.GetFindings() {
-		rep.Findings = append(rep.Findings, gate.Finding{Rule: f.GetRule(), Path: f.GetPath(), Line: int(f.GetLine()),
-			Col: int(f.GetCol()), Severity: severities[f.GetSeverity()], Message: f.GetMessage(), Fix: f.GetFix()})
+	for _, f := range in.Findings {
+		rep.Findings = append(rep.Findings, gate.Finding{Rule: f.Rule, Path: f.Path, Line: int(f.Line),
+			Col: int(f.Col), Severity: severities[f.Severity], Message: f.Message, Fix: f.Fix})
 	}
 	return rep, nil
 }

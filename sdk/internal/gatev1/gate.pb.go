@@ -18,7 +18,6 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
-	sync "sync"
 	unsafe "unsafe"
 )
 
@@ -38,26 +37,6 @@ const (
 	Kind_KIND_LLM         Kind = 2
 )
 
-// Enum value maps for Kind.
-var (
-	Kind_name = map[int32]string{
-		0: "KIND_UNSPECIFIED",
-		1: "KIND_STATIC",
-		2: "KIND_LLM",
-	}
-	Kind_value = map[string]int32{
-		"KIND_UNSPECIFIED": 0,
-		"KIND_STATIC":      1,
-		"KIND_LLM":         2,
-	}
-)
-
-func (x Kind) Enum() *Kind {
-	p := new(Kind)
-	*p = x
-	return p
-}
-
 func (x Kind) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
@@ -74,11 +53,6 @@ func (x Kind) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Kind.Descriptor instead.
-func (Kind) EnumDescriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{0}
-}
-
 // Cost orders the gates: cheap ones run first. After a failure, gates of higher costs do not run.
 type Cost int32
 
@@ -89,30 +63,6 @@ const (
 	Cost_COST_COSTLY      Cost = 3 // runs a test suite
 	Cost_COST_DEAR        Cost = 4 // asks a model
 )
-
-// Enum value maps for Cost.
-var (
-	Cost_name = map[int32]string{
-		0: "COST_UNSPECIFIED",
-		1: "COST_INSTANT",
-		2: "COST_CHEAP",
-		3: "COST_COSTLY",
-		4: "COST_DEAR",
-	}
-	Cost_value = map[string]int32{
-		"COST_UNSPECIFIED": 0,
-		"COST_INSTANT":     1,
-		"COST_CHEAP":       2,
-		"COST_COSTLY":      3,
-		"COST_DEAR":        4,
-	}
-)
-
-func (x Cost) Enum() *Cost {
-	p := new(Cost)
-	*p = x
-	return p
-}
 
 func (x Cost) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
@@ -130,11 +80,6 @@ func (x Cost) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Cost.Descriptor instead.
-func (Cost) EnumDescriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{1}
-}
-
 type Status int32
 
 const (
@@ -144,30 +89,6 @@ const (
 	Status_STATUS_WARN        Status = 3
 	Status_STATUS_SKIPPED     Status = 4 // the gate did not run; the note gives the reason
 )
-
-// Enum value maps for Status.
-var (
-	Status_name = map[int32]string{
-		0: "STATUS_UNSPECIFIED",
-		1: "STATUS_PASS",
-		2: "STATUS_FAIL",
-		3: "STATUS_WARN",
-		4: "STATUS_SKIPPED",
-	}
-	Status_value = map[string]int32{
-		"STATUS_UNSPECIFIED": 0,
-		"STATUS_PASS":        1,
-		"STATUS_FAIL":        2,
-		"STATUS_WARN":        3,
-		"STATUS_SKIPPED":     4,
-	}
-)
-
-func (x Status) Enum() *Status {
-	p := new(Status)
-	*p = x
-	return p
-}
 
 func (x Status) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
@@ -185,11 +106,6 @@ func (x Status) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Status.Descriptor instead.
-func (Status) EnumDescriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{2}
-}
-
 type Severity int32
 
 const (
@@ -198,28 +114,6 @@ const (
 	Severity_SEVERITY_WARNING     Severity = 2
 	Severity_SEVERITY_INFO        Severity = 3
 )
-
-// Enum value maps for Severity.
-var (
-	Severity_name = map[int32]string{
-		0: "SEVERITY_UNSPECIFIED",
-		1: "SEVERITY_ERROR",
-		2: "SEVERITY_WARNING",
-		3: "SEVERITY_INFO",
-	}
-	Severity_value = map[string]int32{
-		"SEVERITY_UNSPECIFIED": 0,
-		"SEVERITY_ERROR":       1,
-		"SEVERITY_WARNING":     2,
-		"SEVERITY_INFO":        3,
-	}
-)
-
-func (x Severity) Enum() *Severity {
-	p := new(Severity)
-	*p = x
-	return p
-}
 
 func (x Severity) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
@@ -235,11 +129,6 @@ func (Severity) Type() protoreflect.EnumType {
 
 func (x Severity) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Severity.Descriptor instead.
-func (Severity) EnumDescriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{3}
 }
 
 type InfoRequest struct {
@@ -273,25 +162,6 @@ func (x *InfoRequest) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use InfoRequest.ProtoReflect.Descriptor instead.
-func (*InfoRequest) Descriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *InfoRequest) GetHost() string {
-	if x != nil {
-		return x.Host
-	}
-	return ""
-}
-
-func (x *InfoRequest) GetSettings() string {
-	if x != nil {
-		return x.Settings
-	}
-	return ""
 }
 
 type InfoResponse struct {
@@ -328,46 +198,6 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
-func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *InfoResponse) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *InfoResponse) GetVersion() string {
-	if x != nil {
-		return x.Version
-	}
-	return ""
-}
-
-func (x *InfoResponse) GetKind() Kind {
-	if x != nil {
-		return x.Kind
-	}
-	return Kind_KIND_UNSPECIFIED
-}
-
-func (x *InfoResponse) GetCost() Cost {
-	if x != nil {
-		return x.Cost
-	}
-	return Cost_COST_UNSPECIFIED
-}
-
-func (x *InfoResponse) GetBlocking() bool {
-	if x != nil {
-		return x.Blocking
-	}
-	return false
 }
 
 type CheckRequest struct {
@@ -410,74 +240,6 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
-func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *CheckRequest) GetDir() string {
-	if x != nil {
-		return x.Dir
-	}
-	return ""
-}
-
-func (x *CheckRequest) GetBase() string {
-	if x != nil {
-		return x.Base
-	}
-	return ""
-}
-
-func (x *CheckRequest) GetTree() string {
-	if x != nil {
-		return x.Tree
-	}
-	return ""
-}
-
-func (x *CheckRequest) GetChangedKnown() bool {
-	if x != nil {
-		return x.ChangedKnown
-	}
-	return false
-}
-
-func (x *CheckRequest) GetChanged() []string {
-	if x != nil {
-		return x.Changed
-	}
-	return nil
-}
-
-func (x *CheckRequest) GetBatch() *Batch {
-	if x != nil {
-		return x.Batch
-	}
-	return nil
-}
-
-func (x *CheckRequest) GetBefore() *TestCount {
-	if x != nil {
-		return x.Before
-	}
-	return nil
-}
-
-func (x *CheckRequest) GetSettings() string {
-	if x != nil {
-		return x.Settings
-	}
-	return ""
-}
-
-func (x *CheckRequest) GetTimeoutMs() int64 {
-	if x != nil {
-		return x.TimeoutMs
-	}
-	return 0
-}
-
 // Batch is the unit of work of a plan.
 type Batch struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -512,39 +274,6 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Batch.ProtoReflect.Descriptor instead.
-func (*Batch) Descriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *Batch) GetKey() string {
-	if x != nil {
-		return x.Key
-	}
-	return ""
-}
-
-func (x *Batch) GetNumber() string {
-	if x != nil {
-		return x.Number
-	}
-	return ""
-}
-
-func (x *Batch) GetTitle() string {
-	if x != nil {
-		return x.Title
-	}
-	return ""
-}
-
-func (x *Batch) GetFiles() *Files {
-	if x != nil {
-		return x.Files
-	}
-	return nil
 }
 
 // Files lists the paths that a batch names, by the action on them.
@@ -583,39 +312,6 @@ func (x *Files) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Files.ProtoReflect.Descriptor instead.
-func (*Files) Descriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *Files) GetCreate() []string {
-	if x != nil {
-		return x.Create
-	}
-	return nil
-}
-
-func (x *Files) GetModify() []string {
-	if x != nil {
-		return x.Modify
-	}
-	return nil
-}
-
-func (x *Files) GetTest() []string {
-	if x != nil {
-		return x.Test
-	}
-	return nil
-}
-
-func (x *Files) GetDelete() []string {
-	if x != nil {
-		return x.Delete
-	}
-	return nil
-}
-
 type CheckResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Report        *Report                `protobuf:"bytes,1,opt,name=report,proto3" json:"report,omitempty"`
@@ -646,18 +342,6 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
-func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *CheckResponse) GetReport() *Report {
-	if x != nil {
-		return x.Report
-	}
-	return nil
 }
 
 // Report is the result of the check. runplan treats it as data: it removes paths outside the tree, control codes, and
@@ -696,46 +380,6 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Report.ProtoReflect.Descriptor instead.
-func (*Report) Descriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *Report) GetStatus() Status {
-	if x != nil {
-		return x.Status
-	}
-	return Status_STATUS_UNSPECIFIED
-}
-
-func (x *Report) GetFindings() []*Finding {
-	if x != nil {
-		return x.Findings
-	}
-	return nil
-}
-
-func (x *Report) GetTests() *TestCount {
-	if x != nil {
-		return x.Tests
-	}
-	return nil
-}
-
-func (x *Report) GetNote() string {
-	if x != nil {
-		return x.Note
-	}
-	return ""
-}
-
-func (x *Report) GetOutput() string {
-	if x != nil {
-		return x.Output
-	}
-	return ""
 }
 
 // Finding is one problem at one place.
@@ -777,60 +421,6 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Finding.ProtoReflect.Descriptor instead.
-func (*Finding) Descriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *Finding) GetRule() string {
-	if x != nil {
-		return x.Rule
-	}
-	return ""
-}
-
-func (x *Finding) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-func (x *Finding) GetLine() int32 {
-	if x != nil {
-		return x.Line
-	}
-	return 0
-}
-
-func (x *Finding) GetCol() int32 {
-	if x != nil {
-		return x.Col
-	}
-	return 0
-}
-
-func (x *Finding) GetSeverity() Severity {
-	if x != nil {
-		return x.Severity
-	}
-	return Severity_SEVERITY_UNSPECIFIED
-}
-
-func (x *Finding) GetMessage() string {
-	if x != nil {
-		return x.Message
-	}
-	return ""
-}
-
-func (x *Finding) GetFix() string {
-	if x != nil {
-		return x.Fix
-	}
-	return ""
-}
-
 type TestCount struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Passed        int32                  `protobuf:"varint,1,opt,name=passed,proto3" json:"passed,omitempty"`
@@ -863,32 +453,6 @@ func (x *TestCount) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TestCount.ProtoReflect.Descriptor instead.
-func (*TestCount) Descriptor() ([]byte, []int) {
-	return file_runplan_gate_v1_gate_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *TestCount) GetPassed() int32 {
-	if x != nil {
-		return x.Passed
-	}
-	return 0
-}
-
-func (x *TestCount) GetFailed() int32 {
-	if x != nil {
-		return x.Failed
-	}
-	return 0
-}
-
-func (x *TestCount) GetSkipped() int32 {
-	if x != nil {
-		return x.Skipped
-	}
-	return 0
 }
 
 var File_runplan_gate_v1_gate_proto protoreflect.FileDescriptor
@@ -971,18 +535,6 @@ const file_runplan_gate_v1_gate_proto_rawDesc = "" +
 	"\vGateService\x12C\n" +
 	"\x04Info\x12\x1c.runplan.gate.v1.InfoRequest\x1a\x1d.runplan.gate.v1.InfoResponse\x12F\n" +
 	"\x05Check\x12\x1d.runplan.gate.v1.CheckRequest\x1a\x1e.runplan.gate.v1.CheckResponseB0Z.github.com/runplan/runplan/sdk/internal/gatev1b\x06proto3"
-
-var (
-	file_runplan_gate_v1_gate_proto_rawDescOnce sync.Once
-	file_runplan_gate_v1_gate_proto_rawDescData []byte
-)
-
-func file_runplan_gate_v1_gate_proto_rawDescGZIP() []byte {
-	file_runplan_gate_v1_gate_proto_rawDescOnce.Do(func() {
-		file_runplan_gate_v1_gate_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_runplan_gate_v1_gate_proto_rawDesc), len(file_runplan_gate_v1_gate_proto_rawDesc)))
-	})
-	return file_runplan_gate_v1_gate_proto_rawDescData
-}
 
 var file_runplan_gate_v1_gate_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_runplan_gate_v1_gate_proto_msgTypes = make([]protoimpl.MessageInfo, 9)

@@ -10,9 +10,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/bufbuild/protocompile"
 	"github.com/bufbuild/protocompile/protoutil"
@@ -80,9 +87,45 @@ func generate(ctx context.Context, file *descriptorpb.FileDescriptorProto, dir s
 		return fmt.Errorf("%s: %s", tool, response.GetError())
 	}
 	for _, f := range response.File {
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(f.GetName())), []byte(f.GetContent()), 0o644); err != nil {
+		text, err := used([]byte(f.GetContent()))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(f.GetName())), text, 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unused matches the names of declarations that neither runplan nor the protobuf library uses: getters, tables of names,
+// compressed descriptors and the methods that return them.
+var unused = regexp.MustCompile(`^Get[A-Z]|^Enum(Descriptor)?$|_(name|value|rawDescGZIP|rawDescOnce|rawDescData)$`)
+
+// used removes the unused declarations from generated code.
+func used(text []byte) ([]byte, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", text, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	file.Decls = slices.DeleteFunc(file.Decls, func(d ast.Decl) bool {
+		name, doc := "", (*ast.CommentGroup)(nil)
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			name, doc = d.Name.Name, d.Doc
+		case *ast.GenDecl:
+			if v, ok := d.Specs[0].(*ast.ValueSpec); ok {
+				name, doc = v.Names[0].Name, d.Doc
+			}
+		}
+		drop := unused.MatchString(name) || strings.HasPrefix(doc.Text(), "Deprecated:")
+		file.Comments = slices.DeleteFunc(file.Comments, func(c *ast.CommentGroup) bool {
+			return drop && (c == doc || d.Pos() <= c.Pos() && c.End() <= d.End())
+		})
+		return drop
+	})
+	var out bytes.Buffer
+	err = format.Node(&out, fset, file)
+	return bytes.Replace(out.Bytes(), []byte("\tsync \"sync\"\n"), nil, 1), err
 }
