@@ -98,12 +98,10 @@ func generate(ctx context.Context, file *descriptorpb.FileDescriptorProto, dir s
 	return nil
 }
 
-// unused matches the names of declarations that neither runplan nor the protobuf library uses: getters, tables of names,
-// compressed descriptors and the methods that return them.
-var unused = regexp.MustCompile(`^Get[A-Z]|^Enum(Descriptor)?$|_(name|value|rawDescGZIP|rawDescOnce|rawDescData)$`)
-
-// used removes the unused declarations from generated code.
+// used removes declarations that neither runplan nor the protobuf library uses from generated code: getters, tables of
+// names, compressed descriptors and the methods that return them.
 func used(text []byte) ([]byte, error) {
+	unused := regexp.MustCompile(`^Get[A-Z]|^Enum(Descriptor)?$|_(name|value|rawDescGZIP|rawDescOnce|rawDescData)$`)
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", text, parser.ParseComments)
 	if err != nil {
