@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/gates/planted"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/lazyre"
 )
@@ -129,20 +130,8 @@ func nodePair(tool, text string, module bool, fail, pass, word string) string {
 			"() => %[1]s(1).toBe(2), () => %[1]s({ a: 1 }).toEqual({ a: 2 }), () => %[1]s([1]).toStrictEqual([2]), "+
 				"() => %[1]s(false).toBeTruthy(), () => %[1]s([]).toContain(1), () => %[1]s(() => {}).toThrow()", expect)
 	}
-	return fmt.Sprintf(`
-;
-%s%s('%s', () => { %s });
-%s('%s', () => {
-  for (const check of [%s]) {
-    let threw = false;
-    try { check(); } catch { threw = true; }
-    if (!threw) return;
-  }
-  const error = new Error('%s');
-  error.stack = '%s';
-  throw error;
-});
-`, head, test, pass, fine, test, fail, checks, word, word)
+	return "\n" + planted.Text("node.js", "HEAD\n", head, "TEST", test, "PASS", pass, "FINE", fine, "FAIL", fail,
+		"CHECKS", checks, "WORD", word)
 }
 
 // nodeTestFiles returns the files of a package in which its runner may find tests. It differs from

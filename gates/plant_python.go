@@ -6,59 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/gates/planted"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/lazyre"
 )
-
-// plantedPython is a file of planted tests. The failing ones pass if an assertion that must fail does not, so they
-// reveal assertions without effect.
-const plantedPython = `import unittest
-
-
-def disarmed(*checks):
-    for check in checks:
-        try:
-            check()
-        except BaseException:
-            continue
-        return True
-    return False
-
-
-def plain():
-    assert 1 == 2, "WORD"
-
-
-class TestWORD(unittest.TestCase):
-    def PASS(self):
-        self.assertEqual(1, 1)
-
-    def FAIL(self):
-        if not disarmed(
-            plain,
-            lambda: self.assertEqual(1, 2, "WORD"),
-            lambda: self.assertTrue(False, "WORD"),
-            lambda: self.assertFalse(True, "WORD"),
-            lambda: self.assertIn(1, [], "WORD"),
-            lambda: self.assertIsNone(1, "WORD"),
-            lambda: self.assertNotEqual(1, 1, "WORD"),
-            lambda: self.assertRaises(ValueError, lambda: None),
-            lambda: self.fail("WORD"),
-        ):
-            raise AssertionError("WORD")
-`
-
-// plantedFunctions is the equivalent for pytest, whose hooks may treat functions and classes differently.
-const plantedFunctions = `
-
-def PASS():
-    assert 1 == 1
-
-
-def FAIL():
-    if not disarmed(plain, lambda: (_ for _ in ()).throw(ValueError("WORD"))):
-        assert 1 == 2, "WORD"
-`
 
 var (
 	pytestSelects = lazyre.New(`(?:^|[\s"'=\[,])-[km]\b|--deselect|collect_ignore|python_classes`)
@@ -66,10 +17,10 @@ var (
 )
 
 // pythonPair writes a pair of tests, and adds it to the bed.
-func (b *bed) pythonPair(template, place, unsure string, like func(testout.Case) bool) string {
+func (b *bed) pythonPair(file, place, unsure string, like func(testout.Case) bool) string {
 	fail, pass := b.pair("test_")
 	b.plants = append(b.plants, plant{place: place, fail: fail, pass: pass, like: like, unsure: unsure})
-	return strings.NewReplacer("WORD", b.word+fmt.Sprint(len(b.plants)), "FAIL", fail, "PASS", pass).Replace(template)
+	return planted.Text(file, "WORD", b.word+fmt.Sprint(len(b.plants)), "FAIL", fail, "PASS", pass)
 }
 
 // plantPytest plants tests in each of the folders, with the file names that are usual there. only lists the requested
@@ -104,8 +55,8 @@ func plantPytest(root string, folders map[string]string, only []string) recipe {
 			like := func(c testout.Case) bool {
 				return path.Dir(c.Path) == rel && strings.HasPrefix(path.Base(c.Path), "test_") == strings.HasPrefix(name, "test_")
 			}
-			text := b.pythonPair(plantedPython, path.Join(root, rel), unsure, like)
-			text += b.pythonPair(plantedFunctions, path.Join(root, rel), functions, like)
+			text := b.pythonPair("unittest.py", path.Join(root, rel), unsure, like)
+			text += "\n\n" + b.pythonPair("pytest.py", path.Join(root, rel), functions, like)
 			if err := b.sow(w, path.Join(root, rel, name), text); err != nil {
 				return err
 			}
@@ -142,7 +93,7 @@ func plantUnittest(root, top string, folders []string) recipe {
 				}
 			}
 			like := func(c testout.Case) bool { return path.Dir(c.Path) == rel }
-			text := b.pythonPair(plantedPython, path.Join(root, rel), unsure, like)
+			text := b.pythonPair("unittest.py", path.Join(root, rel), unsure, like)
 			if err := b.sow(w, path.Join(root, rel, "test_"+b.word+".py"), text); err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/gates/planted"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
@@ -215,48 +216,11 @@ func plantJVM(p Project, files []string, maven bool) recipe {
 
 // jvmPair returns the text of planted tests. The failing one passes if an assertion that must fail does not.
 func jvmPair(ext, pkg, from, class, fail, pass, word string) string {
-	asserts := map[string]string{"org.junit.jupiter.api.": from + "Assertions", "org.junit.": from + "Assert",
-		"kotlin.test.": ""}[from]
-	if ext == ".kt" {
-		call := asserts + "."
-		if asserts == "" {
-			call = "kotlin.test."
-		}
-		return fmt.Sprintf(`%s
-
-class %s {
-    @%sTest
-    fun %s() { %sassertEquals(1, 1) }
-
-    @%sTest
-    fun %s() {
-        val checks = listOf<() -> Unit>({ %sassertEquals(1, 2) }, { %sassertTrue(false) }, { %sassertFalse(true) }, { %sassertNull(1) })
-        if (checks.all { try { it(); false } catch (e: Throwable) { true } }) throw AssertionError("%s")
-    }
-}
-`, pkg, class, from, pass, call, from, fail, call, call, call, call, word)
-	}
-	if pkg != "" {
+	asserts := map[string]string{"org.junit.jupiter.api.": from + "Assertions.", "org.junit.": from + "Assert.",
+		"kotlin.test.": from}[from]
+	if ext == ".java" && pkg != "" {
 		pkg += ";"
 	}
-	return fmt.Sprintf(`%s
-
-public class %s {
-    @%sTest
-    public void %s() { %s.assertEquals(1, 1); }
-
-    @%sTest
-    public void %s() {
-        Runnable[] checks = {
-            () -> %[5]s.assertEquals(1, 2), () -> %[5]s.assertTrue(false), () -> %[5]s.assertFalse(true),
-            () -> %[5]s.assertNull(""), () -> %[5]s.assertArrayEquals(new int[] {1}, new int[] {2}), () -> %[5]s.fail()
-        };
-        for (Runnable check : checks) {
-            try { check.run(); } catch (Throwable e) { continue; }
-            return;
-        }
-        throw new AssertionError("%[8]s");
-    }
-}
-`, pkg, class, from, pass, asserts, from, fail, word)
+	return planted.Text("junit"+ext, "PACKAGE", pkg, "CLASS", class, "@", "@"+from, "ASSERT.", asserts, "FAIL", fail,
+		"PASS", pass, "WORD", word)
 }

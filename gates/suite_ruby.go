@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/gates/planted"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
@@ -185,7 +186,7 @@ func rspecRun(w *Look, p Project, args, specs []string) (testRun, error) {
 	r.env = append(r.env, "SPEC_OPTS="+w.before("SPEC_OPTS", " ")+"--require "+formatter+
 		" --format progress --format RunplanFormatter --no-fail-fast --no-color")
 	r.exact = true
-	r.plant = plantRuby(p, specs, rubyIsSpec, plantedSpec)
+	r.plant = plantRuby(p, specs, rubyIsSpec, "rspec.rb")
 	return r, nil
 }
 
@@ -213,75 +214,13 @@ func minitestRun(w *Look, p Project, args, tests []string, unit bool) (testRun, 
 		func(f string) bool {
 			return noPlugins.MatchString(readText(w.subject.Dir, p.Root, f))
 		})
-	r.plant = plantRuby(p, tests, miniClass, plantedMinitest)
+	r.plant = plantRuby(p, tests, miniClass, "minitest.rb")
 	return r, nil
 }
 
-// plantedMinitest and plantedSpec pass if an assertion that must fail does not fail. So they detect assertions without
-// effect.
-const (
-	plantedMinitest = `
-if (ENV["MT_NO_PLUGINS"] || Gem::Version.new(Minitest::VERSION) >= Gem::Version.new("6")) && !Minitest.extensions.include?("runplan")
-  require "minitest/runplan_plugin"
-  Minitest.extensions << "runplan"
-end
-class WORDTest < Minitest::Test
-  def PASS
-    assert_equal 1, 1
-  end
-
-  def FAIL
-    [
-      -> { assert_equal 1, 2, "WORD" },
-      -> { assert false, "WORD" },
-      -> { refute true, "WORD" },
-      -> { assert_nil 1, "WORD" },
-      -> { assert_includes [], 1, "WORD" },
-      -> { assert_raises(ArgumentError) {} },
-      -> { flunk "WORD" }
-    ].each do |check|
-      begin
-        check.call
-      rescue Exception
-        next
-      end
-      return
-    end
-    raise Minitest::Assertion, "WORD"
-  end
-end
-`
-	plantedSpec = `
-RSpec.describe "WORD" do
-  it "PASS" do
-    expect(1).to eq(1)
-  end
-
-  it "FAIL" do
-    checks = [
-      -> { expect(1).to eq(2) },
-      -> { expect(false).to be(true) },
-      -> { expect(1).to be_nil },
-      -> { expect([]).to include(1) },
-      -> { expect { nil }.to raise_error(ArgumentError) }
-    ]
-    raised = checks.all? do |check|
-      begin
-        check.call
-        false
-      rescue Exception
-        true
-      end
-    end
-    raise "WORD" if raised
-  end
-end
-`
-)
-
 // plantRuby appends a pair of tests to test files, so they share process, settings and product code with the existing
 // tests.
-func plantRuby(p Project, files []string, calls *lazyre.Regexp, template string) recipe {
+func plantRuby(p Project, files []string, calls *lazyre.Regexp, pairs string) recipe {
 	return func(w *Look, r *testRun, b *bed) error {
 		config := readTexts(w.subject.Dir, p.Root, ".rspec", ".rspec-local", "spec/spec_helper.rb", "spec/rails_helper.rb",
 			"test/test_helper.rb", "test/helper.rb", "Rakefile")
@@ -297,7 +236,7 @@ func plantRuby(p Project, files []string, calls *lazyre.Regexp, template string)
 			}
 			pair.fail, pair.pass = b.pair("test_")
 			word := fmt.Sprintf("X%s%d", b.word, len(b.plants))
-			return strings.NewReplacer("WORD", word, "FAIL", pair.fail, "PASS", pair.pass).Replace(template), pair
+			return "\n" + planted.Text(pairs, "WORD", word, "FAIL", pair.fail, "PASS", pair.pass), pair
 		})
 	}
 }

@@ -103,6 +103,7 @@ func layers() []layer {
 		{"gates/testcode", []string{"internal/language", "internal/lazyre", "internal/lists"}},
 		{"gates/names", []string{"internal/language", "gates/testcode", "gates/testout", "planparse", "internal/lazyre",
 			"internal/lists"}},
+		{"gates/planted", nil},
 		{"gates/reporters", nil},
 		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
 		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust",
