@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 // Each gate for these trees keeps the contract of gates, whether it passes, fails or skips.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/tools/gatetest"
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 const engineWord = "__engine"

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 func counting(info gates.Info, findings ...gates.Finding) (gates.Gate, *int) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
-	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/tools/gatetest"
 	"github.com/runplan/runplan/tools/tooltest"
 )
 

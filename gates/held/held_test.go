@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/held"
 	"github.com/runplan/runplan/gates/tamper"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 const (

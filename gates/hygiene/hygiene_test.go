@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 func TestDenied(t *testing.T) {

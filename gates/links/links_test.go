@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 // A new link out of the tree is an error. It is a remark if a link of the base had the same target.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 func suiteRan(gate string, status gates.Status, seconds int) gates.Report {

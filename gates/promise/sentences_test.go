@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 // What sentences of a batch ask for is compared with the change; each rule has a change that breaks and one that keeps it.

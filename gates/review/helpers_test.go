@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 // says returns a gate that reports these findings.

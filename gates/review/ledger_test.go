@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 // on reviews shop.go with that text, with a ledger that continues from review to review.

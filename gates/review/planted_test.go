@@ -15,13 +15,13 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/review/prose"
 	"github.com/runplan/runplan/gates/review/security"
 	"github.com/runplan/runplan/gates/rules"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/tools/gatetest"
 	"github.com/runplan/runplan/tools/llmtest"
 	"github.com/runplan/runplan/tools/tooltest"
 )

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 var bad = gates.Finding{Rule: "r", Path: "shop.go", Line: 4, Severity: gates.Error, Message: "bad"}

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/secrets"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 func subject(t *testing.T, files map[string]string, changed ...string) gates.Subject {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 // The keys are concatenated here, so that no scanner reports this file as a leak.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/tamper"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 func TestTamperFindsTestAwareCode(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/tamper"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 // goWith returns a file of Go tests with one test of this body.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/tamper"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 // A person may skip a test where it cannot run; an agent may not, unless the plan asks for it.

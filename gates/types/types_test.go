@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 // tree writes files into a new folder; those that begin with #! are executable.

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/review/prose"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 func TestProse(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/review/security"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 var wanted = regexp.MustCompile(`(?://|#) want (\S+)$`)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/review/security"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 // Each line of a new file has the expected finding, or none.

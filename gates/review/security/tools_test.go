@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/review/security"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 // withTools makes a change, and a PATH that begins with these programs, which are shell scripts by name. $ARGS/NAME
