@@ -2,6 +2,7 @@ package solver
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"time"
@@ -138,34 +139,6 @@ func (p Planner) hide(text string) string {
 }
 
 // artifactSchema holds the model to the shape of a [draft.Plan].
-const artifactSchema = `{
-  "type": "object",
-  "properties": {
-    "title": {"type": "string", "minLength": 1, "maxLength": 120},
-    "goal": {"type": "string", "maxLength": 1000},
-    "batches": {
-      "type": "array", "minItems": 1, "maxItems": 30,
-      "items": {
-        "type": "object",
-        "properties": {
-          "title": {"type": "string", "minLength": 1, "maxLength": 120},
-          "rationale": {"type": "string", "maxLength": 1000},
-          "files": {
-            "type": "object",
-            "properties": {
-              "create": {"type": "array", "items": {"type": "string"}, "maxItems": 40},
-              "modify": {"type": "array", "items": {"type": "string"}, "maxItems": 40},
-              "test": {"type": "array", "items": {"type": "string"}, "maxItems": 40},
-              "delete": {"type": "array", "items": {"type": "string"}, "maxItems": 40}
-            },
-            "required": ["create", "modify", "test", "delete"]
-          },
-          "tasks": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 2000}, "minItems": 1, "maxItems": 30},
-          "depends_on": {"type": "array", "items": {"type": "integer", "minimum": 1}, "maxItems": 30}
-        },
-        "required": ["title", "rationale", "files", "tasks", "depends_on"]
-      }
-    }
-  },
-  "required": ["title", "goal", "batches"]
-}`
+//
+//go:embed artifact_schema.json
+var artifactSchema string

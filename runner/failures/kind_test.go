@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -203,5 +204,25 @@ func TestOrigin(t *testing.T) {
 		FeedbackID: "f7"}}
 	if d := cmp.Diff(want, all(t, s), plainRows); d != "" {
 		t.Error(d)
+	}
+}
+
+// The table is readable, each of its expressions compiles, and the rules of the pipeline are in it.
+func TestTableOfKinds(t *testing.T) {
+	rules := ""
+	for _, k := range kinds() {
+		if k.Is == "" || k.Gate == "" && k.Rule == nil && k.Text == nil {
+			t.Errorf("an entry matches everything, or names no type: %+v", k)
+		}
+		for _, re := range []*lazyre.Regexp{k.Rule, k.Text} {
+			if re != nil {
+				rules += re.Re().String()
+			}
+		}
+	}
+	for _, rule := range []string{gates.RuleFewerTests, gates.RuleUnknownCount} {
+		if !strings.Contains(rules, rule) {
+			t.Errorf("no entry has the rule %s", rule)
+		}
 	}
 }

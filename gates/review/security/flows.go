@@ -1,6 +1,7 @@
 package security
 
 import (
+	_ "embed"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/tables"
 )
 
 // flaw is the problem that a [flow] found in one line.
@@ -384,41 +386,23 @@ func credential(p place) *flaw {
 		"read it from the environment or a file that is not committed, and change it", gates.Warning}
 }
 
-// opened is a kind of resource that must be closed.
-type opened struct {
-	lang, what string
-	open       *lazyre.Regexp // the first group is the variable
-	closed     string         // with NAME for the variable: what closes it, or hands it on
-}
+//go:embed flows.toml
+var flowTable string
+
+// table returns what the flows look for: the kinds of resources that must be closed, and the words of each language.
+var table = sync.OnceValue(func() (t struct {
+	Words   map[string][]string
+	Opening []struct {
+		Lang, What, Closed string
+		Open               *lazyre.Regexp
+	}
+}) {
+	tables.Read(flowTable, &t)
+	return t
+})
 
 // handsOn matches code that passes a resource on. Returning a value read from the resource does not count.
 const handsOn = `(?m)\b(?:return|yield)\b[^\n]*\bNAME(?:[^\w.\n]|\.(?:Body|C|cursor|makefile|detach)\b|$)|[:=]\s*&?\w*\{[^\n]*\bNAME\b|\.\w+\s*=\s*NAME\b|\w\[[^\n]*\]\s*=\s*NAME\b|^\s*\w+:\s+NAME,`
-
-var openings = []opened{
-	{"go", "the body of the response",
-		lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:http\.(?:Get|Post|PostForm|Head)|(?:\w+\.)*(?:[cC]lient|DefaultClient|httpClient|hc)\.(?:Do|Get|Post|Head))\(`), `\bNAME\.Body\b[^\n]*(?:Close|\))|\((?:[^()\n]*,\s*)?NAME[,)]`},
-	{"go", "the rows",
-		lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:\w+\.)*(?:db|DB|tx|conn|stmt|store|pool)\.(?:Query|QueryContext)\(`),
-		`\bNAME\.Close\(|\((?:[^()\n]*,\s*)?NAME[,)]`},
-	{"go", "the file", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*os\.(?:Open|Create|OpenFile|CreateTemp)\(`),
-		`\bNAME\.Close\b|(?:[cC]lose\w*|[sS]top\w*|New\w+|new\w+|Cleanup)\((?:[^()\n]*,\s*)?NAME[,)]|append\([^\n]*NAME`},
-	{"go", "the connection", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:net|tls)\.Dial(?:Timeout|TCP|UDP|Unix)?\(`),
-		`\bNAME\.Close\b|\((?:[^()\n]*,\s*)?NAME[,)]|\bNAME\}|:\s*NAME,|=\s*NAME$`},
-	{"go", "the context", lazyre.New(`^\s*\w+,\s*(_)\s*:?=\s*context\.With(?:Cancel|Timeout|Deadline)(?:Cause)?\(`),
-		`$^`},
-	{"go", "the ticker", lazyre.New(`^\s*(\w+)\s*:=\s*time\.NewTicker\(`), `\bNAME\.Stop\b|\((?:[^()\n]*,\s*)?NAME[,)]`},
-	{"python", "the file", lazyre.New(`^\s*(\w+)\s*=\s*(?:io\.|codecs\.|gzip\.)?open\(`),
-		`\bNAME\.close\(|\bwith\s+(?:closing\()?NAME\b|enter_context\(NAME|(?:append|add|closing|callback|Popen|run)\([^\n]*\bNAME\b|\bself\.\w+\s*=\s*NAME\b|with\s+contextlib\.closing\(NAME|\b(?:stdout|stderr|stdin|file|fileobj|stream)\s*=\s*NAME\b`},
-	{"python", "the connection", lazyre.New(`^\s*(\w+)\s*=\s*(?:sqlite3|psycopg2?|pymysql|MySQLdb)\.connect\(`),
-		`\bNAME\.close\b|closing\(NAME|enter_context\(NAME|\w\([^\n]*\bNAME\b|\bglobal NAME\b`},
-	{"python", "the socket", lazyre.New(`^\s*(\w+)\s*=\s*socket\.(?:socket|create_connection)\(`),
-		`\bNAME\.(?:close|detach)\b|\bwith\s+NAME\b|\w\([^\n]*\bNAME\b`},
-	{"js", "the file descriptor",
-		lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*(?:await\s+)?(?:fs|fsp|fs\.promises|fsPromises)\.open(?:Sync)?\(`),
-		`close(?:Sync)?\(\s*NAME|\bNAME\.close\(|\bawait using NAME`},
-	{"js", "the connection",
-		lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*await\s+(?:\w+\.)*(?:pool|Pool|db)\.(?:connect|getConnection|acquire)\(`), `\bNAME\.(?:release|end|close|destroy)\(|release\(\s*NAME|\bwith\w*\([^\n]*NAME`},
-}
 
 var inlineOpen = lazyre.New(`(?:json|yaml|pickle|toml|csv)\.\w+\(\s*open\(|(?:^|[^\w.])open\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:read|write|readlines|readline)\(`)
 
@@ -428,29 +412,29 @@ func leak(p place) *flaw {
 		return &flaw{"resource/leak", "the file opened here is not closed", "open it in a with statement",
 			gates.Warning}
 	}
-	for _, o := range openings {
-		if o.lang != p.lang {
+	for _, o := range table().Opening {
+		if o.Lang != p.lang {
 			continue
 		}
-		m := o.open.FindStringSubmatch(p.lines[p.at])
+		m := o.Open.FindStringSubmatch(p.lines[p.at])
 		if m == nil {
 			continue
 		}
-		if m[1] == "_" && o.what != "the context" || p.from() == 0 && !header[p.lang].MatchString(p.lines[0]) {
+		if m[1] == "_" && o.What != "the context" || p.from() == 0 && !header[p.lang].MatchString(p.lines[0]) {
 			return nil
 		}
-		closes := strings.ReplaceAll("(?m)"+o.closed+"|"+handsOn, "NAME", regexp.QuoteMeta(m[1]))
+		closes := strings.ReplaceAll("(?m)"+o.Closed+"|"+handsOn, "NAME", regexp.QuoteMeta(m[1]))
 		if regexp.MustCompile(closes).MatchString(strings.Join(p.lines[p.at+1:p.to()], "\n")) {
 			return nil
 		}
 		fix := map[string]string{"go": "defer its Close", "python": "open it in a with statement",
 			"js": "close it in a finally block"}[p.lang]
-		if o.what == "the context" {
+		if o.What == "the context" {
 			return &flaw{"resource/leak",
 				"the cancel function of the context is dropped: its timer and waiting goroutines stay",
 				"keep it, and defer a call", gates.Warning}
 		}
-		return &flaw{"resource/leak", o.what + " opened here is never closed in this function", fix, gates.Warning}
+		return &flaw{"resource/leak", o.What + " opened here is never closed in this function", fix, gates.Warning}
 	}
 	return nil
 }
@@ -537,30 +521,8 @@ func joinedCall(lines []string, at int) (text string, last int) {
 
 // telling reports whether a line contains a word that one of the flows looks for. Most lines do not.
 func telling(lang, line string) bool {
-	return slices.ContainsFunc(words[lang], func(w string) bool { return strings.Contains(line, w) }) ||
-		slices.ContainsFunc(words["any"], func(w string) bool { return strings.Contains(line, w) })
-}
-
-var words = map[string][]string{
-	"any": {
-		"assw", "ASSW", "ecret", "ECRET", "key", "Key", "KEY", "oken", "OKEN", "pwd", "PWD", "md5", "sha1", "MD5", "edirect",
-		"mktemp",
-	},
-	"go": {
-		"Fprint", "Dial", "WriteString", "Write(", "HTML(", ".File(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand",
-		"Insecure", "+=", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
-	},
-	"python": {
-		"return ", "render_template", "Markup", "mark_safe", "open(", "send_file", "FileResponse", "os.", "Path(", "shutil",
-		"requests", "httpx", "urlopen", "random",
-		"CERT_NONE", "check_hostname", "+=", "extractall", "verify", "AutoAdd", "connect(", "socket", "sleep(", "asyncio",
-		"subprocess", "ssl", "tmpnam", "tempnam", "except", "anyio", "trio",
-	},
-	"js": {
-		"send(", "write(", "end(", "ctx.body", "path.", "fs.", "sendFile", "download(", "fetch(", "axios", "exec", "spawn",
-		"Math.random", "reject", "strictSSL", "connect(",
-		"getConnection", "acquire(", "+=", "async", "setInterval", "entry.", "Sync(", "open", "catch", "tmpNameSync",
-	},
+	return slices.ContainsFunc(table().Words[lang], func(w string) bool { return strings.Contains(line, w) }) ||
+		slices.ContainsFunc(table().Words["any"], func(w string) bool { return strings.Contains(line, w) })
 }
 
 // maxLine is the longest line, in bytes, that counts as written by hand.
