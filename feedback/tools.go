@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Tool is a single operation of the loop: one JSON object in, one out (FIX-26). It calls the same function as the
@@ -195,12 +196,7 @@ type Written struct {
 
 // ToolNamed finds an operation.
 func ToolNamed(name string) (Tool, bool) {
-	for _, t := range Tools() {
-		if t.Name == name {
-			return t, true
-		}
-	}
-	return Tool{}, false
+	return lists.Find(Tools(), func(t Tool) bool { return t.Name == name })
 }
 
 func resolve(ctx context.Context, p Parts, name string) (string, error) {

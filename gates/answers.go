@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/planparse"
 )
@@ -75,11 +76,8 @@ func namesTest(text, test string) bool {
 
 // namesTested reports whether the batch names what a test tests.
 func (s Subject) namesTested(f Finding) bool {
-	title := map[string]bool{}
-	for _, word := range strings.FieldsFunc(strings.ToLower(s.Batch.Title),
-		func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		title[word] = true
-	}
+	title := lists.Set(strings.FieldsFunc(strings.ToLower(s.Batch.Title),
+		func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
 	for _, name := range append(calledIn(filepath.Join(s.Dir, filepath.FromSlash(f.Path)), f), tested(f.Test)) {
 		lower := strings.ToLower(name)
 		if len(name) < 2 || plain.Has(lower) {

@@ -38,12 +38,7 @@ type Var struct {
 
 // Var returns the captured node of that name.
 func (n Node) Var(name string) (v Var, ok bool) {
-	for _, v := range n.Vars {
-		if v.Name == name {
-			return v, true
-		}
-	}
-	return Var{}, false
+	return lists.Find(n.Vars, func(v Var) bool { return v.Name == name })
 }
 
 // ErrTooMuch reports that an answer is too long for memory.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Decision describes how to run a plan, and why. Lists are in plan order unless stated otherwise.
@@ -143,12 +144,7 @@ type Memory struct {
 
 // Step returns the step of the batch with the given key.
 func (d Decision) Step(key string) (Step, bool) {
-	for _, s := range d.Steps {
-		if s.Batch == key {
-			return s, true
-		}
-	}
-	return Step{}, false
+	return lists.Find(d.Steps, func(s Step) bool { return s.Batch == key })
 }
 
 // CriticalPath returns the chain of batches that limits the duration of a run with any number of workers. This is the

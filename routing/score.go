@@ -78,10 +78,8 @@ func (s *layout) overlaps() string {
 		}
 	}
 	slices.SortStableFunc(pairs, func(x, y pair) int { return -cmp.Compare(x.o, y.o) })
-	var most []string
-	for _, p := range pairs[:min(len(pairs), 2)] {
-		most = append(most, fmt.Sprintf("%s with %s (%s)", s.name(p.a), s.name(p.b), Percent(p.o)))
-	}
+	most := lists.Map(pairs[:min(len(pairs), 2)],
+		func(p pair) string { return fmt.Sprintf("%s with %s (%s)", s.name(p.a), s.name(p.b), Percent(p.o)) })
 	if len(most) == 0 {
 		return ""
 	}

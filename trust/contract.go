@@ -195,12 +195,7 @@ func Titles() []string {
 }
 
 func ruleOf(a Action) (Rule, bool) {
-	rules := Table()
-	i := slices.IndexFunc(rules, func(r Rule) bool { return r.Action == a })
-	if i < 0 {
-		return Rule{}, false
-	}
-	return rules[i], true
+	return lists.Find(Table(), func(r Rule) bool { return r.Action == a })
 }
 
 // Allows reports whether a tier is high enough for an action. An unknown action is never allowed. [Contract.Check]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/tables"
 )
@@ -98,12 +99,7 @@ var presets = sync.OnceValue(func() []Preset {
 
 // PresetOf returns the preset with a name.
 func PresetOf(name string) (Preset, bool) {
-	for _, p := range Presets() {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Preset{}, false
+	return lists.Find(Presets(), func(p Preset) bool { return p.Name == name })
 }
 
 // arguments returns the arguments of one call, without the program.

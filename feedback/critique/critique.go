@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/llm"
@@ -204,10 +205,8 @@ func (w *Watcher) values(s agents.Step) map[string]string {
 	} else if step == "" {
 		step = s.Text
 	}
-	var said []string
-	for _, f := range w.said() {
-		said = append(said, "- "+strings.TrimPrefix(f.Path+": "+f.Message, ": "))
-	}
+	said := lists.Map(w.said(),
+		func(f gates.Finding) string { return "- " + strings.TrimPrefix(f.Path+": "+f.Message, ": ") })
 	return map[string]string{
 		"task": w.foreign(phrase.CutBytes(w.a.Task, mostTask)), "what": what + ".",
 		"step": w.foreign(phrase.CutBytes(readable(step), mostStep)), "file": w.foreign(w.fileOf(s)),

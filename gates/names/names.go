@@ -184,12 +184,8 @@ func (j *judge) ran(t test) bool {
 
 // same finds the test of that file and name.
 func (s side) same(t test) (test, bool) {
-	for _, own := range s.tests {
-		if own.path == t.path && own.unit.Name == t.unit.Name {
-			return own, true
-		}
-	}
-	return test{}, false
+	return lists.Find(s.tests,
+		func(own test) bool { return own.path == t.path && own.unit.Name == t.unit.Name })
 }
 
 // Place finds the file and line of a test: in the changed file, else in the file on the base.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Unit is a test, as read from its text.
@@ -51,12 +52,7 @@ type Sheet struct {
 
 // Find returns the test of that name.
 func (s Sheet) Find(name string) (Unit, bool) {
-	for _, u := range s.Units {
-		if u.Name == name {
-			return u, true
-		}
-	}
-	return Unit{}, false
+	return lists.Find(s.Units, func(u Unit) bool { return u.Name == name })
 }
 
 func (s *Sheet) disable(line int, what string) {

@@ -15,6 +15,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -76,11 +77,7 @@ func (p *Project) Secrets() []string {
 
 // EnvPairs formats variables as KEY=VALUE.
 func EnvPairs(env map[string]string) []string {
-	var out []string
-	for _, key := range slices.Sorted(maps.Keys(env)) {
-		out = append(out, key+"="+env[key])
-	}
-	return out
+	return lists.Map(slices.Sorted(maps.Keys(env)), func(key string) string { return key + "=" + env[key] })
 }
 
 // largestSettings is the highest size of a settings file, in bytes. A larger file is data.

@@ -78,13 +78,16 @@ func Counts[T any, K comparable](list []T, key func(T) K) map[K]int {
 
 // First returns the first value for which is is true, or the zero value.
 func First[T any](list []T, is func(T) bool) T {
-	for _, x := range list {
-		if is(x) {
-			return x
-		}
+	x, _ := Find(list, is)
+	return x
+}
+
+// Find returns the first value for which is is true. It returns false if there is none.
+func Find[T any](list []T, is func(T) bool) (x T, found bool) {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i], true
 	}
-	var none T
-	return none
+	return x, false
 }
 
 // Add appends a value that the list does not have yet.

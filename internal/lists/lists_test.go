@@ -18,6 +18,7 @@ func TestListsKeepTheirOrder(t *testing.T) {
 		"count":      cmp.Diff(3, Count(list, odd)),
 		"sum":        cmp.Diff(9, Sum(list, func(n int) int { return n })),
 		"first":      cmp.Diff([]int{3, 0}, []int{First(list, odd), First([]int{2}, odd)}),
+		"find":       cmp.Diff([]any{3, true, 0, false}, append(both(Find(list, odd)), both(Find([]int{2}, odd))...)),
 		"add":        cmp.Diff([]int{3, 1, 2, 3, 4}, Add(Add(list, 1), 4)),
 		"set":        cmp.Diff(map[int]bool{1: true, 2: true, 3: true}, Set(list)),
 		"by":         cmp.Diff(map[bool]int{true: 3, false: 2}, By(list, odd)),
@@ -28,3 +29,5 @@ func TestListsKeepTheirOrder(t *testing.T) {
 		}
 	}
 }
+
+func both(n int, found bool) []any { return []any{n, found} }

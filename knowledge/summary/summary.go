@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/patterns"
@@ -303,9 +304,5 @@ func (m *maker) name(symbol int) string {
 
 // Get returns the summary of a path.
 func Get(list []Summary, path string) (Summary, bool) {
-	i := slices.IndexFunc(list, func(s Summary) bool { return s.Path == path })
-	if i < 0 {
-		return Summary{}, false
-	}
-	return list[i], true
+	return lists.Find(list, func(s Summary) bool { return s.Path == path })
 }

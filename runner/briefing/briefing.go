@@ -16,12 +16,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
@@ -252,14 +252,8 @@ func name(text string) string {
 	return "`" + phrase.Cut(strings.ReplaceAll(fence.Line(text), "`", "'"), 160) + "`"
 }
 
-// names lists at most n of them.
-func names(list []string, n int) string {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i] = name(list[i])
-	}
-	return phrase.Few(list, n)
-}
+// names lists at most a few of them.
+func names(list []string) string { return phrase.Few(lists.Map(list, name), namedFiles) }
 
 func short(hash string) string { return hash[:min(len(hash), 10)] }
 

@@ -36,13 +36,13 @@ func directives(in Input) []string {
 		func(p string) bool { return slices.Contains(read, p) })
 	switch {
 	case len(read) > 0 && len(modify) > 0:
-		say("read %s before you modify %s", names(read, namedFiles), names(modify, namedFiles))
+		say("read %s before you modify %s", names(read), names(modify))
 	case len(read) > 0:
-		say("read %s before you change anything", names(read, namedFiles))
+		say("read %s before you change anything", names(read))
 	}
 	if len(gone) > 0 {
 		say("do without %s: the plan refers to it, and the commit that you start from does not have it",
-			names(gone, namedFiles))
+			names(gone))
 	}
 	if in.Digest != "" && in.Attempt > 1 {
 		say("do not repeat attempt %d: the brief has its result", in.Attempt-1)
@@ -59,7 +59,7 @@ func directives(in Input) []string {
 		}
 		told++
 		say("batch %s changed these files: %s; build on their present state", phrase.Cut(fence.Line(e.Number), 40),
-			names(files, namedFiles))
+			names(files))
 	}
 	var has []string
 	for _, p := range in.Prior {
@@ -68,11 +68,11 @@ func directives(in Input) []string {
 		}
 	}
 	if len(has) > 0 {
-		say("read %s before you write new code: it defines names of this batch", names(once(has), namedFiles))
+		say("read %s before you write new code: it defines names of this batch", names(once(has)))
 	}
 	also := ""
 	if len(in.Protected) > 0 {
-		also = ", " + names(in.Protected, namedFiles)
+		also = ", " + names(in.Protected)
 	}
 	say(
 		"do not change the checks of your work, unless the batch itself names the file: settings of gates, linters and CI, "+
@@ -80,7 +80,7 @@ func directives(in Input) []string {
 	for _, o := range in.AtWork {
 		text := fmt.Sprintf("another agent works on batch %s at the same time", phrase.Cut(fence.Line(o.Number), 40))
 		if files := o.Files.All(); len(files) > 0 {
-			text += fmt.Sprintf("; do not touch its files: %s", names(files, namedFiles))
+			text += fmt.Sprintf("; do not touch its files: %s", names(files))
 		}
 		out = append(out, text)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/gates/baseline"
 	"github.com/runplan/runplan/gates/held"
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/recent"
@@ -230,12 +231,8 @@ func (w *work) redWords(at string, red []redAt) string {
 			continue
 		}
 		s := gates.Subject{Batch: *b}
-		var its []redAt
-		for _, r := range red {
-			if r.finding.Rule == gates.RuleBuild || s.Answers(r.gate, r.finding) {
-				its = append(its, r)
-			}
-		}
+		its := lists.Filter(red,
+			func(r redAt) bool { return r.finding.Rule == gates.RuleBuild || s.Answers(r.gate, r.finding) })
 		if len(its) > 0 {
 			answers = append(answers, fmt.Sprintf("batch %s must correct %s, which it names", info.Key, list(its)))
 		}

@@ -48,10 +48,8 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 		}
 	}
 	list := all.Of(f.key)
-	var out []try
-	for _, a := range list[max(0, len(list)-maxTries):] {
-		out = append(out, s.tryOf(f, *a, book.Lines))
-	}
+	out := lists.Map(list[max(0, len(list)-maxTries):],
+		func(a *story.Attempt) try { return s.tryOf(f, *a, book.Lines) })
 	return out, book.Lines, nil
 }
 

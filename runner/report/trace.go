@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -218,10 +219,8 @@ func filesWords(b trace.Batch, most int) string {
 	if len(b.Files) == 0 {
 		return "no files changed"
 	}
-	var parts []string
-	for _, f := range b.Files[:min(most, len(b.Files))] {
-		parts = append(parts, ui.Sanitize(f.Path)+" "+fileLines(f))
-	}
+	parts := lists.Map(b.Files[:min(most, len(b.Files))],
+		func(f trace.File) string { return ui.Sanitize(f.Path) + " " + fileLines(f) })
 	if n := len(b.Files) - most; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", n))
 	}

@@ -197,19 +197,11 @@ func (b *building) requirementDrift(t *Task, run Run, id, commit string) {
 }
 
 func batchOf(run Run, key string) (runner.BatchSummary, bool) {
-	i := slices.IndexFunc(run.Summary.Batches, func(s runner.BatchSummary) bool { return s.Key == key })
-	if i < 0 {
-		return runner.BatchSummary{}, false
-	}
-	return run.Summary.Batches[i], true
+	return lists.Find(run.Summary.Batches, func(s runner.BatchSummary) bool { return s.Key == key })
 }
 
 func digestOf(info runner.Info, key string) string {
-	i := slices.IndexFunc(info.Batches, func(b runner.BatchInfo) bool { return b.Key == key })
-	if i < 0 {
-		return ""
-	}
-	return info.Batches[i].Digest
+	return lists.First(info.Batches, func(b runner.BatchInfo) bool { return b.Key == key }).Digest
 }
 
 // accepted reports whether a run continued with a changed text of a batch.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 )
@@ -162,12 +163,8 @@ type Counts struct{ Tasks, Proven, Older, Failed, Ticked, Open, Requirements int
 
 // Count returns the numbers of tasks by state, and that of the proven requirements.
 func (r *Report) Count() Counts {
-	c := Counts{Tasks: len(r.Tasks)}
-	for _, q := range r.Requirements {
-		if q.State == Proven {
-			c.Requirements++
-		}
-	}
+	c := Counts{Tasks: len(r.Tasks),
+		Requirements: lists.Count(r.Requirements, func(q Requirement) bool { return q.State == Proven })}
 	for _, t := range r.Tasks {
 		switch t.State {
 		case Proven:
@@ -187,11 +184,7 @@ func (r *Report) Count() Counts {
 
 // Requirement returns a requirement by its id.
 func (r *Report) Requirement(id string) (Requirement, bool) {
-	i := slices.IndexFunc(r.Requirements, func(q Requirement) bool { return q.ID == id })
-	if i < 0 {
-		return Requirement{}, false
-	}
-	return r.Requirements[i], true
+	return lists.Find(r.Requirements, func(q Requirement) bool { return q.ID == id })
 }
 
 // Lines returns the numbers of added and removed lines, without binary files.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
 )
@@ -230,9 +231,5 @@ func (s Registry) Find(r Ref) (Version, error) {
 
 // byTag returns the version that belongs to a model tag.
 func byTag(all []Version, tag string) (Version, bool) {
-	i := slices.IndexFunc(all, func(v Version) bool { return v.Tag == tag })
-	if i < 0 {
-		return Version{}, false
-	}
-	return all[i], true
+	return lists.Find(all, func(v Version) bool { return v.Tag == tag })
 }

@@ -228,12 +228,3 @@ func (s Spec) Check() error {
 	}
 	return errors.Join(errs...)
 }
-
-// Encode encodes the specification in its file format.
-func (s Spec) Encode() ([]byte, error) {
-	text, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("write the specification of %s: %w", s.Name, err)
-	}
-	return append(text, '\n'), nil
-}

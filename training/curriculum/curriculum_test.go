@@ -1,6 +1,7 @@
 package curriculum
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -37,9 +38,9 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestEncodeRoundTrips(t *testing.T) {
+func TestSpecificationRoundTrips(t *testing.T) {
 	s := Default(CodeArchitect)
-	text, err := s.Encode()
+	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestLoad(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	text, _ := Default(CodeArchitect).Encode()
+	text, _ := json.Marshal(Default(CodeArchitect))
 	f.Add(text)
 	f.Add([]byte(`{"stage":"scope","base_model":"reasoning","x":[`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -214,10 +214,8 @@ func stop(_ Class, now trust.Contract) string {
 
 // tierOf returns the tier that an action needs.
 func tierOf(a trust.Action) trust.Tier {
-	for _, r := range trust.Table() {
-		if r.Action == a {
-			return r.Tier
-		}
+	if r, ok := lists.Find(trust.Table(), func(r trust.Rule) bool { return r.Action == a }); ok {
+		return r.Tier
 	}
 	return trust.Highest
 }

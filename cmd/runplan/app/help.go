@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cells"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // everyday lists the commands of the short help, in the order of their use.
@@ -37,10 +38,8 @@ func writeShortHelp(w io.Writer, root *cobra.Command) {
 			fmt.Fprintf(w, "  %-10s  %s\n", c.Name(), c.Short)
 		}
 	}
-	var topics []string
-	for _, g := range root.Groups() {
-		topics = append(topics, strings.ToLower(strings.TrimSuffix(g.Title, ":")))
-	}
+	topics := lists.Map(root.Groups(),
+		func(g *cobra.Group) string { return strings.ToLower(strings.TrimSuffix(g.Title, ":")) })
 	fmt.Fprintf(w, "\nrunplan help COMMAND     an example, what it does, and its flags\nrunplan help all         "+
 		"%s\nrunplan help exit-codes  what the exit codes mean\nrunplan --version        the version\n",
 		strings.ReplaceAll(cells.Wrap("all commands by topic: "+strings.Join(topics, ", "), 54), "\n", "\n"+

@@ -27,6 +27,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/setup"
 	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/trust"
 )
 
@@ -193,10 +194,7 @@ func knownShells(root *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		var shells []string
-		for _, c := range cmd.Commands() {
-			shells = append(shells, c.Name())
-		}
+		shells := lists.Map(cmd.Commands(), func(c *cobra.Command) string { return c.Name() })
 		return cli.Usage(fmt.Errorf("no completion for %q", args[0]), "completion exists for %s", strings.Join(shells, ", "))
 	}
 	completion.Args = cobra.ArbitraryArgs

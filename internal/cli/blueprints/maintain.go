@@ -56,7 +56,7 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	}
 	var all []lifecycle.Maintained
 	for _, t := range tasks {
-		m, err := maintainOne(ctx, p, t.ID, o)
+		m, err := maintainOne(ctx, p, t.ID)
 		if ctx.Err() != nil {
 			return cli.Interrupted("", "finished work stays; run it again for the rest")
 		}
@@ -86,7 +86,7 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	return nil
 }
 
-func maintainOne(ctx context.Context, p *cli.Project, task string, o maintainOptions) (lifecycle.Maintained, error) {
+func maintainOne(ctx context.Context, p *cli.Project, task string) (lifecycle.Maintained, error) {
 	root := p.Repo.Root
 	if task == lifecycle.Validation {
 		return lifecycle.Validate(ctx, root, time.Now(), checker(p.App, root))

@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -30,10 +31,8 @@ answer with a word, then write a file, through the same code as a run. That cost
 questions.`
 
 func examineAgents(ctx context.Context, p *cli.Project) []Check {
-	var out []Check
-	for _, name := range slices.Sorted(maps.Keys(p.Config.Agents)) {
-		out = append(out, examineAgent(ctx, p, name))
-	}
+	out := lists.Map(slices.Sorted(maps.Keys(p.Config.Agents)),
+		func(name string) Check { return examineAgent(ctx, p, name) })
 	for _, preset := range command.Presets() {
 		if _, own := p.Config.Agents[preset.Name]; own {
 			continue

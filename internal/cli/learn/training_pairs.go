@@ -3,7 +3,6 @@ package learn
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -247,11 +246,7 @@ func (o *trajectoriesOptions) writeTrajectories(ctx context.Context, p *cli.Proj
 	}
 	defer out.Discard()
 	write := func(name string, v any) error {
-		return out.File(name, func(w io.Writer) error {
-			enc := json.NewEncoder(w)
-			enc.SetIndent("", "  ")
-			return enc.Encode(v)
-		})
+		return out.File(name, folder.JSON(v))
 	}
 	tally, err := logged.Trajectories(ctx, s, options, p.FormatOf,
 		func(name string, t logged.Trajectory) error { return write(name+".json", t) })

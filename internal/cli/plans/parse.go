@@ -37,7 +37,7 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 			} else if a.JSON {
 				err = cli.AsJSON(out, plan)
 			} else {
-				err = printPlan(out, args[0], plan)
+				printPlan(out, args[0], plan)
 			}
 			if err != nil {
 				return err
@@ -78,7 +78,7 @@ func coverageShares(c planparse.Coverage) string {
 		phrase.Count(c.Lines, "line"), c.Share(c.Brief), c.Share(c.Runplan), c.Share(c.Skipped), c.Share(c.Nobody))
 }
 
-func printPlan(w io.Writer, path string, p *planparse.Plan) error {
+func printPlan(w io.Writer, path string, p *planparse.Plan) {
 	c := p.Counts
 	fmt.Fprintf(w, "%s: %s\n", path, ui.Sanitize(p.Title))
 	fmt.Fprintf(w, "format %s: %s, %s, %s (%d ticked), %s\n\n", p.Format, phrase.Count(c.Batches, "batch"),
@@ -103,5 +103,4 @@ func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 		said.print(string(d.Severity), d)
 	}
 	said.rest()
-	return nil
 }
