@@ -2,4 +2,4 @@
 // Go do not need it: they use the module in sdk.
 package gatev1
 
-//go:generate go -C gen run .
+//go:generate go -C ../../../tools/gatev1 run .

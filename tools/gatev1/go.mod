@@ -1,4 +1,4 @@
-module github.com/runplan/runplan/gates/plugin/gatev1/gen
+module github.com/runplan/runplan/tools/gatev1
 
 go 1.26.0
 

@@ -1,8 +1,8 @@
-// Command gen writes gate.pb.go from gate.proto, and a second time for the module sdk, which does not depend on this
+// Command gatev1 writes gate.pb.go from gate.proto, and a second time for the module sdk, which does not depend on this
 // one. It needs neither protoc nor buf: it compiles the file itself, and the generator is a tool of this folder's
 // go.mod, which pins its version.
 //
-// It is a separate module, so that builds of runplan need not download it. Run it with go generate in the folder above.
+// It is a separate module, so that builds of runplan need not download it. Run it with go generate ./gates/plugin/gatev1.
 package main
 
 import (
@@ -32,15 +32,18 @@ import (
 // program with two files of one name fails at its start.
 const registered = "runplan/gate/v1/gate.proto"
 
+// folder has gate.proto and the code for runplan.
+const folder = "../../gates/plugin/gatev1"
+
 func main() {
 	if err := run(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "gen:", err)
+		fmt.Fprintln(os.Stderr, "gatev1:", err)
 		os.Exit(1)
 	}
 }
 
 func run(ctx context.Context) error {
-	source, err := os.ReadFile("../gate.proto")
+	source, err := os.ReadFile(folder + "/gate.proto")
 	if err != nil {
 		return err
 	}
@@ -58,8 +61,8 @@ func run(ctx context.Context) error {
 	sdk := proto.CloneOf(file)
 	sdk.Options.GoPackage = proto.String("github.com/runplan/runplan/sdk/internal/gatev1")
 	return errors.Join(
-		generate(ctx, file, ".."),
-		generate(ctx, sdk, "../../../../sdk/internal/gatev1"))
+		generate(ctx, file, folder),
+		generate(ctx, sdk, "../../sdk/internal/gatev1"))
 }
 
 // generate passes the compiled file to the generator and writes the result into dir.
