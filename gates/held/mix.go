@@ -2,6 +2,7 @@ package held
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"path"
 	"slices"
@@ -127,26 +128,10 @@ func fixture(p string) bool {
 
 // Decides reports whether a file only controls how tests run: settings of test runners or package managers, or a
 // replacement of a test library.
-func Decides(p string) bool {
-	return gates.Match([]string{
-		"conftest.py", "**/conftest.py", "sitecustomize.py", "**/sitecustomize.py", "usercustomize.py", "**/usercustomize.py",
-		"*.pth",
-		"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "noxfile.py", "**/pytest.ini",
-		"*.egg-info/**", "**/*.egg-info/**", "*.dist-info/**", "**/*.dist-info/**", "**/__pycache__/**", "*.pyc", "*.pyo",
-		".coveragerc",
-		"*jest*.config.*", "jest.setup.*", "jest-setup.*", "vite.config.*", "*vitest*.config.*", "vitest.workspace.*",
-		"vitest.setup.*",
-		".mocharc", ".mocharc.*", "karma.conf.*", "ava.config.*", ".taprc", ".nycrc", ".nycrc.*", ".c8rc", ".c8rc.*",
-		"babel.config.*", ".babelrc", ".babelrc.*", ".swcrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.*", "go.work",
-		"go.work.sum",
-		".env", ".env.*", "*.env", ".gitattributes",
-		".tool-versions", ".python-version", ".node-version", ".nvmrc", ".ruby-version", "rust-toolchain",
-		"rust-toolchain.toml", "mise.toml", ".mise.toml",
-		"Makefile", "makefile", "GNUmakefile", "*.mk", "**/.cargo/**", ".mvn/**", ".rspec", "run-all-tests.sh",
-		"**/unittest/**", "**/pytest/**", "**/_pytest/**", "unittest.py", "pytest.py", "doctest.py", "mock.py",
-		"**/node_modules/**", "**/__mocks__/**", "**/.venv/**", "**/venv/**", "**/site-packages/**", "vendor/**",
-	}, p)
-}
+func Decides(p string) bool { return gates.Match(strings.Fields(deciding), p) }
+
+//go:embed decides.txt
+var deciding string
 
 var (
 	goHelps = lazyre.New(`(?m)^(?:import\s+)?\s*(?:\w+\s+)?"testing"|\b\w+\.Helper\(\)|^\s*(?:Helper|FailNow)\(\)\s*$`)

@@ -91,7 +91,6 @@ type Room struct {
 	user    *home
 	ws      *git.Workspace
 	key     string
-	base    string
 	tree    string
 	tracked map[string]stamp
 	links   []string         // submodules, whose content is not compared
@@ -287,7 +286,7 @@ func (rm *Room) fill(ctx context.Context, base, tree string) error {
 	if err != nil {
 		return err
 	}
-	rm.base, rm.tree, rm.kept = base, tree, nil
+	rm.tree, rm.kept = tree, nil
 	rm.tracked, rm.links = make(map[string]stamp, len(entries)), nil
 	for _, e := range entries {
 		if e.Mode == gitlink {
@@ -324,7 +323,7 @@ func (rm *Room) refill(ctx context.Context, base, tree string) bool {
 			rm.tracked[path] = stampOf(info)
 		}
 	}
-	rm.base, rm.tree = base, tree
+	rm.tree = tree
 	if len(changed) > 0 {
 		rm.kept = nil
 	}

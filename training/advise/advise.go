@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/phrase"
@@ -125,23 +126,12 @@ const mostReason = 300
 // line makes a model's text safe to store and show.
 func (a Adviser) line(text string) string { return phrase.Cut(fence.Line(a.Redact(text)), mostReason) }
 
+//go:embed plan_schema.json
+var planSchemaText string
+
 // planSchema returns the JSON schema of a [planAnswer], with the range of each value.
 func planSchema(stages []training.Stage) json.RawMessage {
 	names, _ := json.Marshal(stages) // strings always encode
-	return json.RawMessage(`{"type":"object","properties":{"stage":{"type":"string","enum":` + string(names) + `},` +
-		`"data":{"type":"object","properties":{"min_quality":{"type":"number","minimum":0,"maximum":1},` +
-		`"negative_ratio":{"type":"number","minimum":0,"maximum":10},` +
-		`"max_examples":{"type":"integer","minimum":0,"maximum":1000000}},` +
-		`"required":["min_quality","negative_ratio","max_examples"],"additionalProperties":false},` +
-		`"hyperparameters":{"type":"object","properties":{"rank":{"type":"integer","minimum":1,"maximum":512},` +
-		`"alpha":{"type":"integer","minimum":1,"maximum":1024},` +
-		`"learning_rate":{"type":"number","minimum":0.0000001,"maximum":0.01},` +
-		`"max_steps":{"type":"integer","minimum":1,"maximum":100000}},` +
-		`"required":["rank","alpha","learning_rate","max_steps"],"additionalProperties":false},` +
-		`"targets":{"type":"object","additionalProperties":{"type":"number","minimum":0,"maximum":1}},` +
-		`"reasons":{"type":"object","properties":{"stage":{"type":"string","minLength":1},` +
-		`"data":{"type":"string","minLength":1},"hyperparameters":{"type":"string","minLength":1},` +
-		`"targets":{"type":"string","minLength":1}},` +
-		`"required":["stage","data","hyperparameters","targets"],"additionalProperties":false}},` +
-		`"required":["stage","data","hyperparameters","targets","reasons"],"additionalProperties":false}`)
+	compact, _ := json.Marshal(json.RawMessage(strings.Replace(planSchemaText, `"STAGES"`, string(names), 1)))
+	return compact
 }

@@ -19,7 +19,6 @@ import (
 
 // window is a chunk of a file as retrieval shows it.
 type window struct {
-	path   string
 	span   chunks.Span
 	at     int  // place among the chunks of its file
 	needed bool // an edit quotes lines of it
@@ -56,7 +55,7 @@ func (m *maker) views(w *work, answers []edits.Answer) []*view {
 	add := func(s *source, needs func(chunks.Span) bool) {
 		v := &view{source: s}
 		for at, span := range s.chunked() {
-			x := window{path: s.path, span: span, at: at, needed: needs(span)}
+			x := window{span: span, at: at, needed: needs(span)}
 			if x.needed {
 				v.needed = append(v.needed, x)
 				continue
