@@ -113,7 +113,7 @@ type asked struct {
 // stage returns the settings of a plugin in a mode, with a mark in its environment that identifies its processes.
 func stage(t testing.TB, mode string) Config {
 	t.Helper()
-	command := []string{actor.program(t, "testdata/actor"), mode}
+	command := []string{actor.program(t, "../../tools/pluginactor"), mode}
 	if odd[mode] != nil {
 		self, err := os.Executable()
 		if err != nil {

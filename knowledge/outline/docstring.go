@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
@@ -59,10 +60,8 @@ func ParseDocstring(text string) (Format, Fields) {
 			return Numpy, numpyFields(lines[:i], lines[i:])
 		}
 	}
-	for _, l := range lines {
-		if googleSection.MatchString(l) {
-			return Google, googleFields(lines)
-		}
+	if slices.ContainsFunc(lines, googleSection.MatchString) {
+		return Google, googleFields(lines)
 	}
 	return Plain, Fields{Summary: summary(lines)}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Command actor is a gate plugin for tests: it misbehaves in the way that its argument names.
+// Command pluginactor is a gate plugin for tests: it misbehaves in the way that its argument names.
 package main
 
 import (

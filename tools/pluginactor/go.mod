@@ -1,4 +1,4 @@
-module github.com/runplan/runplan/gates/plugin/testdata/actor
+module github.com/runplan/runplan/tools/pluginactor
 
 go 1.26.0
 
@@ -9,4 +9,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace github.com/runplan/runplan/sdk => ../../../../sdk
+replace github.com/runplan/runplan/sdk => ../../sdk
