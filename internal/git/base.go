@@ -42,10 +42,18 @@ func (r *Repo) Upstream(ctx context.Context, branch string) (name, commit string
 		}
 	}
 	// Most of them do not exist; one query for all is cheaper than one for each.
-	if there, err := r.Run(ctx, append([]string{"for-each-ref", "--format=%(refname)"}, refs...)...); err == nil {
-		known := strings.Split(there, "\n")
-		refs = slices.DeleteFunc(refs,
-			func(ref string) bool { return strings.HasPrefix(ref, "refs/") && !slices.Contains(known, ref) })
+	own := "refs/heads/" + branch
+	ask := append([]string{"for-each-ref", "--format=%(refname)%00%(upstream)"}, append(refs, own)...)
+	if there, err := r.Run(ctx, ask...); err == nil {
+		follows := map[string]string{} // by ref
+		for line := range strings.SplitSeq(there, "\n") {
+			ref, upstream, _ := strings.Cut(line, "\x00")
+			follows[ref] = upstream
+		}
+		refs = slices.DeleteFunc(refs, func(ref string) bool {
+			_, known := follows[ref]
+			return strings.HasPrefix(ref, "refs/") && !known || strings.HasSuffix(ref, "@{upstream}") && follows[own] == ""
+		})
 	}
 	for _, ref := range refs {
 		out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")

@@ -92,6 +92,16 @@ func (r *Repo) branch(name string) (string, error) {
 	return refs[name], err
 }
 
+// HasBranches reports whether a branch exists whose name begins with prefix, which ends with a slash. It may be wrong if
+// there is none.
+func (r *Repo) HasBranches(prefix string) bool {
+	if r.reftable() || exists(filepath.Join(r.Common, "refs", "heads", filepath.FromSlash(prefix))) {
+		return true
+	}
+	refs, err := r.packed("refs/heads/" + prefix)
+	return err != nil || len(refs) > 0
+}
+
 // unfinished lists the files that exist during a merge, rebase or similar operation.
 func unfinished() []string {
 	return []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD",
