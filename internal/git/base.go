@@ -41,20 +41,14 @@ func (r *Repo) Upstream(ctx context.Context, branch string) (name, commit string
 			refs = append(refs, "refs/heads/"+b)
 		}
 	}
-	// Most of them do not exist; one query for all is cheaper than one for each.
-	own := "refs/heads/" + branch
-	ask := append([]string{"for-each-ref", "--format=%(refname)%00%(upstream)"}, append(refs, own)...)
-	if there, err := r.Run(ctx, ask...); err == nil {
-		follows := map[string]string{} // by ref
-		for line := range strings.SplitSeq(there, "\n") {
-			ref, upstream, _ := strings.Cut(line, "\x00")
-			follows[ref] = upstream
+	// Most of them do not exist, and files tell that.
+	settings, settingsErr := r.settings(ctx)
+	refs = slices.DeleteFunc(refs, func(ref string) bool {
+		if strings.HasPrefix(ref, "refs/") {
+			return !r.MayExist(ref)
 		}
-		refs = slices.DeleteFunc(refs, func(ref string) bool {
-			_, known := follows[ref]
-			return strings.HasPrefix(ref, "refs/") && !known || strings.HasSuffix(ref, "@{upstream}") && follows[own] == ""
-		})
-	}
+		return settingsErr == nil && settings["branch."+branch+".merge"] == ""
+	})
 	for _, ref := range refs {
 		out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 		switch code := exitStatus(err); {

@@ -66,8 +66,8 @@ func TestUpstream(t *testing.T) {
 	run(t, dir, "branch", "--unset-upstream")
 	run(t, dir, "checkout", "-q", "-B", "main")
 	calls()
-	if name, _, err := counted.Upstream(t.Context(), "main"); err != nil || name != "" || len(calls()) != 1 {
-		t.Errorf("a lone main branch follows %q (%v), or git was called more than once", name, err)
+	if name, _, err := counted.Upstream(t.Context(), "main"); err != nil || name != "" || len(calls()) > 0 {
+		t.Errorf("a lone main branch follows %q (%v), or git was called although files tell that", name, err)
 	}
 	run(t, dir, "update-ref", "refs/remotes/origin/main", first)
 	if name, commit, err := r.Upstream(t.Context(), "work"); err != nil || name != "origin/main" || commit != first {

@@ -48,18 +48,19 @@ func TestHeadLacks(t *testing.T) {
 	lacks(true, "removed")
 }
 
-func TestHasBranches(t *testing.T) {
+func TestMayExist(t *testing.T) {
 	dir := made(t, nil)
 	r := opened(t, dir)
-	if r.HasBranches("runplan/") {
-		t.Error("there is no branch yet")
+	const runs = "refs/heads/runplan/"
+	if r.MayExist(runs) || !r.MayExist("refs/heads/main") {
+		t.Error("there is a branch of a run, or no main branch")
 	}
 	run(t, dir, "branch", "runplan/p/main")
-	if !r.HasBranches("runplan/") {
-		t.Error("the branch is not found")
+	if !r.MayExist(runs) {
+		t.Error("the branch of a run is not found")
 	}
 	run(t, dir, "pack-refs", "--all")
-	if !r.HasBranches("runplan/") || r.HasBranches("run/") {
+	if !r.MayExist(runs) || !r.MayExist(runs+"p/main") || r.MayExist("refs/heads/run/") {
 		t.Error("packed refs are not read")
 	}
 }

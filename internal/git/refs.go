@@ -92,13 +92,12 @@ func (r *Repo) branch(name string) (string, error) {
 	return refs[name], err
 }
 
-// HasBranches reports whether a branch exists whose name begins with prefix, which ends with a slash. It may be wrong if
-// there is none.
-func (r *Repo) HasBranches(prefix string) bool {
-	if r.reftable() || exists(filepath.Join(r.Common, "refs", "heads", filepath.FromSlash(prefix))) {
+// MayExist reports whether a ref exists, or one whose name continues that of ref. It may be wrong if there is none.
+func (r *Repo) MayExist(ref string) bool {
+	if r.reftable() || exists(filepath.Join(r.Common, filepath.FromSlash(ref))) {
 		return true
 	}
-	refs, err := r.packed("refs/heads/" + prefix)
+	refs, err := r.packed(ref)
 	return err != nil || len(refs) > 0
 }
 

@@ -111,7 +111,7 @@ func others(ctx context.Context, p *cli.Project, head, branch string) ([]namedCo
 	if name != "" {
 		out = append(out, namedCommit{name, commit})
 	}
-	if !p.Repo.HasBranches("runplan/") {
+	if !p.Repo.MayExist("refs/heads/runplan/") {
 		return out, nil
 	}
 	// Use one command for all branches: a repository may have years of them.
