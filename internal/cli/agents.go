@@ -129,7 +129,7 @@ func (a *App) AstGrep(ctx context.Context) (patterns.Program, error) {
 // Signing tests the commit signature while the user is still there to unlock the key. It creates an object that no
 // ref points to.
 func (p *Project) Signing(ctx context.Context) error {
-	if v, err := p.Repo.Run(ctx, "config", "--type=bool", "--get", "commit.gpgsign"); err != nil || v != "true" {
+	if !p.Repo.Signs(ctx) {
 		return nil
 	}
 	tree, err := p.Repo.Run(ctx, "rev-parse", "HEAD^{tree}")

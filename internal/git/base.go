@@ -41,12 +41,14 @@ func (r *Repo) Upstream(ctx context.Context, branch string) (name, commit string
 			refs = append(refs, "refs/heads/"+b)
 		}
 	}
-	// Most of them do not exist; one query for all is cheaper than one for each.
-	if there, err := r.Run(ctx, append([]string{"for-each-ref", "--format=%(refname)"}, refs...)...); err == nil {
-		known := strings.Split(there, "\n")
-		refs = slices.DeleteFunc(refs,
-			func(ref string) bool { return strings.HasPrefix(ref, "refs/") && !slices.Contains(known, ref) })
-	}
+	// Most of them do not exist, and files tell that.
+	settings, settingsErr := r.settings(ctx)
+	refs = slices.DeleteFunc(refs, func(ref string) bool {
+		if strings.HasPrefix(ref, "refs/") {
+			return !r.MayExist(ref)
+		}
+		return settingsErr == nil && settings["branch."+branch+".merge"] == ""
+	})
 	for _, ref := range refs {
 		out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 		switch code := exitStatus(err); {

@@ -56,6 +56,19 @@ func TestUpstream(t *testing.T) {
 			t.Errorf("with the branch %s, the upstream is %q at %q (%v)", branch, name, commit, err)
 		}
 	}
+	run(t, dir, "checkout", "-q", "-b", "topic", "--track", "work")
+	path, calls := counting(t)
+	counted := opened(t, dir, path)
+	calls()
+	if name, commit, err := counted.Upstream(t.Context(), "topic"); err != nil || name != "work" || commit != first {
+		t.Errorf("a branch that follows work has the upstream %q at %q (%v)", name, commit, err)
+	}
+	run(t, dir, "branch", "--unset-upstream")
+	run(t, dir, "checkout", "-q", "-B", "main")
+	calls()
+	if name, _, err := counted.Upstream(t.Context(), "main"); err != nil || name != "" || len(calls()) > 0 {
+		t.Errorf("a lone main branch follows %q (%v), or git was called although files tell that", name, err)
+	}
 	run(t, dir, "update-ref", "refs/remotes/origin/main", first)
 	if name, commit, err := r.Upstream(t.Context(), "work"); err != nil || name != "origin/main" || commit != first {
 		t.Errorf("with a remote it is %q at %q (%v)", name, commit, err)

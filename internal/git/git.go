@@ -245,18 +245,6 @@ func (r *Repo) PushRemote(ctx context.Context) (string, error) {
 	}
 }
 
-// Ident checks that git knows a committer and an author.
-func (r *Repo) Ident(ctx context.Context) error {
-	_, err := r.Run(ctx, "var", "GIT_COMMITTER_IDENT")
-	if err == nil {
-		_, err = r.Run(ctx, "var", "GIT_AUTHOR_IDENT")
-	}
-	if err != nil {
-		return fmt.Errorf("git has no committer: %s", lastLine(err))
-	}
-	return nil
-}
-
 // lastLine returns git's own message, without the command around it.
 func lastLine(err error) string {
 	var exit *proc.ExitError

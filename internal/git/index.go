@@ -142,8 +142,13 @@ func (w *Workspace) Fill(ctx context.Context, base, tree string) error {
 		"core.fsmonitor=false", "-c", "core.trustctime=true", "-c", noHooks, "read-tree", "--reset", "-u", tree); err != nil {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
 	}
-	w.index = stamp{tree: tree}
+	w.knowIndex(tree)
 	return w.headTo(ctx, base)
+}
+
+// Filled reports whether the index is as [Workspace.Fill] left it with tree. Then it also brings HEAD back to base.
+func (w *Workspace) Filled(ctx context.Context, base, tree string) bool {
+	return w.indexIs(tree) && w.headTo(ctx, base) == nil
 }
 
 // Ignored returns those of paths that git ignores in the workspace. It never includes paths in the index; it does

@@ -36,6 +36,10 @@ type objects struct {
 	checkoutOnce sync.Once
 	checkout     bool // files are written as they are stored
 
+	settingsOnce sync.Once
+	settings     map[string]string
+	settingsErr  error
+
 	nameSize int // letters of the name of an object; 0 if git does not say it
 }
 
@@ -127,17 +131,16 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 // permissions, needs fsync, or has a second object format.
 func (r *Repo) plainFiles(ctx context.Context) bool {
 	r.objects.plainOnce.Do(func() {
-		out, err := r.Run(ctx, "config", "--get-regexp",
-			`^(core\.(sharedrepository|fsync|fsyncmethod|fsyncobjectfiles|logallrefupdates)|extensions\.compatobjectformat)$`)
-		r.objects.plain = err == nil || exitStatus(err) == 1 // 1: none of them is set
-		for line := range strings.Lines(out) {
-			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if name != "core.logallrefupdates" {
+		is, err := r.settings(ctx)
+		r.objects.plain = err == nil
+		for _, key := range []string{"core.sharedrepository", "core.fsync", "core.fsyncmethod", "core.fsyncobjectfiles",
+			"extensions.compatobjectformat"} {
+			if _, given := is[key]; given {
 				r.objects.plain = false
-			} else if value != "true" && value != "always" {
-				r.objects.unlogged = true
 			}
 		}
+		value, given := is["core.logallrefupdates"]
+		r.objects.unlogged = given && value != "true" && value != "always"
 	})
 	return r.objects.plain
 }

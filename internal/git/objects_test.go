@@ -43,7 +43,7 @@ func TestCommitTreeWithoutGit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range calls() {
-		if !strings.HasPrefix(c, "config --get-regexp") {
+		if !strings.HasPrefix(c, "config --list") {
 			t.Error("asked git: " + c)
 		}
 	}

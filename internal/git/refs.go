@@ -92,6 +92,15 @@ func (r *Repo) branch(name string) (string, error) {
 	return refs[name], err
 }
 
+// MayExist reports whether a ref exists, or one whose name continues that of ref. It may be wrong if there is none.
+func (r *Repo) MayExist(ref string) bool {
+	if r.reftable() || exists(filepath.Join(r.Common, filepath.FromSlash(ref))) {
+		return true
+	}
+	refs, err := r.packed(ref)
+	return err != nil || len(refs) > 0
+}
+
 // unfinished lists the files that exist during a merge, rebase or similar operation.
 func unfinished() []string {
 	return []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD",

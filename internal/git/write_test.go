@@ -46,7 +46,7 @@ func TestWriteWithoutGit(t *testing.T) {
 	}
 	tree, commit := write(r)
 	for _, c := range calls() {
-		if !strings.HasPrefix(c, "config --get-regexp") {
+		if !strings.HasPrefix(c, "config --list") {
 			t.Error("asked git: " + c)
 		}
 	}

@@ -264,15 +264,10 @@ const maxManifests = 200
 
 // outward lists the dependencies of the checkout that lead out of the repository by a relative path, as "FILE: PATH".
 func (w *work) outward(ctx context.Context) ([]string, error) {
-	args := []string{"ls-files", "-z", "--"}
-	for _, name := range slices.Sorted(maps.Keys(manifests)) {
-		args = append(args, ":(glob)**/"+name)
-	}
-	out, err := w.Repo.Run(ctx, args...)
+	files, err := w.Repo.Named(ctx, slices.Sorted(maps.Keys(manifests))...)
 	if err != nil {
 		return nil, fmt.Errorf("find dependencies outside of the repository: %w", err)
 	}
-	files := strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
 	var found []string
 	for _, file := range files[:min(len(files), maxManifests)] {
 		data, err := os.ReadFile(filepath.Join(w.Repo.Root, filepath.FromSlash(file)))

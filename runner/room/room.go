@@ -211,14 +211,15 @@ func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	if err := rm.pool.Prepare(ctx, rm.ws, rm.Env); err != nil {
 		return err
 	}
-	// Prepare may have changed files of the tree, which gates check next.
-	if err := rm.fill(ctx, base, tree); err != nil {
-		return err
+	differ, made, err := rm.look()
+	if err != nil || len(differ) > 0 || !rm.ws.Filled(ctx, base, tree) {
+		// Prepare changed files of the tree, which gates check next.
+		if err := rm.fill(ctx, base, tree); err != nil {
+			return err
+		}
+		_, made, err = rm.look()
 	}
-	var err error
-	rm.key = key
-	_, rm.made, err = rm.look()
-	rm.kept = nil
+	rm.key, rm.made, rm.kept = key, made, nil
 	return err
 }
 

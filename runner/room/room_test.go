@@ -205,6 +205,30 @@ func TestRoomReusesUnchangedPreparedFiles(t *testing.T) {
 	rm.Release()
 }
 
+// A set-up that changes no file of the tree leaves nothing to check out again, unless it changed the index.
+func TestRoomChecksOutOnce(t *testing.T) {
+	for name, stages := range map[string]bool{"untracked": false, "staged": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.Prepare = func(_ context.Context, ws *git.Workspace, _ []string) error {
+				b.write(filepath.Join(ws.Dir, "made.txt"), "made\n")
+				if !stages {
+					// git would write it again
+					return os.WriteFile(filepath.Join(ws.GitDir, "index.lock"), nil, 0o644)
+				}
+				_, err := ws.Run(b.Context(), "add", "made.txt")
+				return err
+			}
+			rm := b.take(b.first)
+			if got := slices.Contains(b.files(rm), "made.txt"); got == stages {
+				t.Errorf("the room has the file of the set-up: %v", got)
+			}
+			os.Remove(filepath.Join(rm.GitDir(), "index.lock"))
+			rm.Release()
+		})
+	}
+}
+
 func TestRoomIgnoresLaterSettingsChanges(t *testing.T) {
 	b := newBench(t)
 	b.write(filepath.Join(b.home, ".npmrc"), "fund=false\n")

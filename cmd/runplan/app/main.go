@@ -22,7 +22,7 @@ func Main(a cli.App) int {
 			return script.EngineMain(a.Args[1:], a.Environ, a.Stdout)
 		}
 	}
-	cli.SaveMemory()
+	a.SaveMemory()
 	a.Root, a.Words = newRootCommand, withRun
 	return a.Execute(context.Background(), a.Args...)
 }

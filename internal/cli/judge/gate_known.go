@@ -89,9 +89,7 @@ func contents(dir string) string {
 // anything runs. Built-in rules are read later.
 func (x *Inspection) readRules(list []gates.Gate) error {
 	for _, g := range list {
-		name := g.Info().Name
-		if slices.ContainsFunc(rulebook.RuleLayers(x.Project.App, x.Project.Repo.Root),
-			func(l rulebook.RuleLayer) bool { return l.Has(name) }) && !cache.Known(g, x.Subject) {
+		if name := g.Info().Name; x.Rules.HasOwn(name) && !cache.Known(g, x.Subject) {
 			if err := x.Rules.Read(name); err != nil {
 				return err
 			}

@@ -21,8 +21,8 @@ import (
 	"github.com/runplan/runplan/routing"
 )
 
-// GateSuite is [SuiteOf] for a run: it reads the rule libraries at once, so that an error in one is reported before
-// anything runs. The gates keep files in the folder scratch, which the caller removes.
+// GateSuite is [SuiteOf] for a run: it reads a library with own rules of the user or the project at once, so that an error
+// in one is reported before anything runs. The gates keep files in the folder scratch, which the caller removes.
 func GateSuite(ctx context.Context, p *cli.Project, requireTests bool,
 	scratch string) (s gates.Settings, done func(), err error) {
 	books := rulebook.OpenRuleBooks(ctx, p)
@@ -33,6 +33,9 @@ func GateSuite(ctx context.Context, p *cli.Project, requireTests bool,
 		return program, err
 	}
 	for _, gate := range []string{"lessons", "patterns"} {
+		if !books.HasOwn(gate) {
+			continue
+		}
 		if err := books.Read(gate); err != nil {
 			return s, nil, err
 		}

@@ -152,6 +152,9 @@ func without(paths []string, name string) []string {
 // largeFiles checks that git-lfs is installed if the repository uses it. Otherwise git would fail later, when it
 // creates a workspace or commits the agent's work. The agent's work would be lost.
 func largeFiles(ctx context.Context, p *cli.Project, quiet bool) error {
+	if p.Repo.HeadLacks(ctx, ".gitattributes") {
+		return nil
+	}
 	if uses, err := asked(p.Repo.Run(ctx, "grep", "-l", "-E", `^[^#]*[[:space:]]filter=lfs([[:space:]]|$)`, "HEAD", "--",
 		":(top,glob)**/.gitattributes")); err != nil {
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("look for files of git-lfs in .gitattributes: %w", err), "")

@@ -111,6 +111,9 @@ func others(ctx context.Context, p *cli.Project, head, branch string) ([]namedCo
 	if name != "" {
 		out = append(out, namedCommit{name, commit})
 	}
+	if !p.Repo.MayExist("refs/heads/runplan/") {
+		return out, nil
+	}
 	// Use one command for all branches: a repository may have years of them.
 	runs, err := p.Repo.Run(ctx, "for-each-ref", "--sort=refname", "--format=%(refname)%00%(objectname)", "--no-merged="+
 		head, "refs/heads/"+journal.RunBranch("*"))

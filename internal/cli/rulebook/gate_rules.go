@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/runplan/runplan/gates/measured"
@@ -17,8 +18,8 @@ import (
 // RuleLayer names a folder of lessons and a folder of patterns that are not built in.
 type RuleLayer struct{ name, Lessons, Patterns string }
 
-// Has reports whether the folder that the named gate reads exists.
-func (l RuleLayer) Has(gate string) bool {
+// has reports whether the folder that the named gate reads exists.
+func (l RuleLayer) has(gate string) bool {
 	dir := map[string]string{"lessons": l.Lessons, "patterns": l.Patterns}[gate]
 	if dir == "" {
 		return false
@@ -45,6 +46,7 @@ type RuleBooks struct {
 	Lessons  func() (*lessons.Scanner, error)
 	Patterns func() ([]patterns.Rule, error)
 	Program  func(context.Context) (patterns.Program, error)
+	layers   []RuleLayer // the layers that are not built in
 }
 
 // OpenRuleBooks returns the lessons and patterns of a project. Each is read when a gate first uses it.
@@ -67,7 +69,13 @@ func OpenRuleBooks(ctx context.Context, p *cli.Project) *RuleBooks {
 		}),
 		Patterns: sync.OnceValues(func() ([]patterns.Rule, error) { return patternsOf(p.App, root) }),
 		Program:  func(context.Context) (patterns.Program, error) { return find() },
+		layers:   RuleLayers(p.App, root),
 	}
+}
+
+// HasOwn reports whether the user or the project has own rules for a gate, which may contain errors.
+func (b *RuleBooks) HasOwn(gate string) bool {
+	return slices.ContainsFunc(b.layers, func(l RuleLayer) bool { return l.has(gate) })
 }
 
 // Read loads the library of a gate and returns its error.
