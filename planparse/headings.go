@@ -68,14 +68,19 @@ func (b *builder) prepare() {
 	b.reportNearUnits()
 }
 
-// dropMentioned keeps headings from being units: the epic of a story, the phases of a design, which are deeper than
-// those of the plan and have the same numbers, and weeks that are named again below "Success criteria".
+// dropMentioned keeps headings from being units: the epic of a story, "### Stage 3 — Done" in "## Stage 3: Title", the
+// phases of a design, which are deeper than those of the plan and have the same numbers, and weeks that are named again
+// below "Success criteria".
 func (b *builder) dropMentioned() {
 	level, numbers := deepest, map[string]bool{}
 	isPhase := func(m *mark) bool { return m != b.title && m.unit.ok && m.unit.kind == unitGroup }
 	for _, m := range b.heads {
+		same := func(h *mark) bool {
+			return h != b.title && h.unit.ok && h.unit.word == m.unit.word && h.unit.id == m.unit.id
+		}
 		switch {
-		case m.unit.word == "epic" && b.titleUnit.word == "story":
+		case m.unit.word == "epic" && b.titleUnit.word == "story",
+			(m.unit.kind == unitGroup || m.unit.kind == unitSpan) && m.unit.id != "" && m.below(same) != nil:
 			m.unit = &b.noUnit
 		case isPhase(m) && m.level < level:
 			level, numbers = m.level, map[string]bool{m.unit.word + m.unit.id: true}
