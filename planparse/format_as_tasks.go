@@ -94,15 +94,14 @@ func (b *builder) piecesAsTasks(f facts) bool {
 
 // withoutUnits makes tasks of what a plan has if no heading and no box is a unit of work.
 func (b *builder) withoutUnits() bool {
-	return b.titleAsTask(unitTask, unitPiece) || b.listAsTasks() || b.changesAsTasks() || b.rowsAsTasks() || b.namedTasks() ||
-		b.titleAsTask(unitGroup)
+	return b.titleAsTask("task", "iteration", "story") || b.listAsTasks() || b.changesAsTasks() || b.rowsAsTasks() || b.namedTasks() ||
+		b.titleAsTask("phase")
 }
 
 // titleAsTask treats a file whose title is a task, a story or a phase ("# Task 7: Title"), without any other unit, as
 // that task.
-func (b *builder) titleAsTask(kinds ...unitKind) bool {
-	if b.title == nil || !b.titleUnit.ok || isCheck(b.titleUnit.title) || !slices.Contains(kinds, b.titleUnit.kind) ||
-		b.titleUnit.kind == unitPiece && b.titleUnit.word != "story" {
+func (b *builder) titleAsTask(words ...string) bool {
+	if b.title == nil || !b.titleUnit.ok || isCheck(b.titleUnit.title) || !slices.Contains(words, b.titleUnit.word) {
 		return false
 	}
 	b.titleUnit.kind = unitTask
@@ -110,17 +109,18 @@ func (b *builder) titleAsTask(kinds ...unitKind) bool {
 	return true
 }
 
-// namedTasks makes tasks of the headings without a number directly below one that only says that tasks follow: "##
-// Tasks".
+// namedTasks makes tasks of the headings directly below one that only says that tasks follow: "## Tasks", "## Remaining
+// work, by priority".
 func (b *builder) namedTasks() bool {
 	n := 0
 	for _, m := range b.heads {
-		if m.head == nil || m.unit.kind != unitNone ||
+		if m.head == nil || m.unit.kind != unitNone && m.unit.kind != unitNumbered ||
 			!remainingTitle(plain(m.head.text)) && bareTitle(plain(m.head.text)) != "tasks" {
 			continue
 		}
 		n++
-		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(n), title: plain(m.text), ok: true}
+		m.unit = &unit{kind: unitTask, word: "task", id: cmp.Or(m.unit.id, strconv.Itoa(n)),
+			title: cmp.Or(m.unit.title, plain(m.text)), ok: true}
 	}
 	return n > 0
 }
@@ -266,10 +266,8 @@ func (b *builder) boldUnits() {
 	for i, m := range b.marks {
 		text, bold := bytes.CutPrefix(m.text, []byte("**"))
 		text, note, closed := bytes.Cut(text, []byte("**"))
-		if m.kind == markItem {
-			if link := linkedUnit.FindSubmatch(m.text); link != nil {
-				text, note, bold, closed = link[1], link[2], true, true
-			}
+		if link := linkedUnit.FindSubmatch(m.text); link != nil && m.kind == markItem {
+			text, note, bold, closed = link[1], link[2], true, true
 		}
 		note = bytes.Trim(note, " :：")
 		if m.kind == markText && parseUnit(text).title != "" { // the text after "**Phase 1 — Title.**" is its description

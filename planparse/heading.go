@@ -202,7 +202,7 @@ func scanID(s []byte) int {
 		}
 		end += 1 + n
 	}
-	if end+1 < len(s) && s[end] == '+' && s[end+1] == ':' { // "3+: The rest"
+	if end+1 < len(s) && s[end] == '+' && (s[end+1] == ':' || s[end+1] == ' ') { // "3+: The rest"
 		end++
 	}
 	return end

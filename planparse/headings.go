@@ -75,12 +75,8 @@ func (b *builder) dropMentioned() {
 	level, numbers := deepest, map[string]bool{}
 	isPhase := func(m *mark) bool { return m != b.title && m.unit.ok && m.unit.kind == unitGroup }
 	for _, m := range b.heads {
-		same := func(h *mark) bool {
-			return h != b.title && h.unit.ok && h.unit.word == m.unit.word && h.unit.id == m.unit.id
-		}
 		switch {
-		case m.unit.word == "epic" && b.titleUnit.word == "story",
-			(m.unit.kind == unitGroup || m.unit.kind == unitSpan) && m.unit.id != "" && m.below(same) != nil:
+		case m.unit.word == "epic" && b.titleUnit.word == "story":
 			m.unit = &b.noUnit
 		case isPhase(m) && m.level < level:
 			level, numbers = m.level, map[string]bool{m.unit.word + m.unit.id: true}
@@ -88,6 +84,10 @@ func (b *builder) dropMentioned() {
 			numbers[m.unit.word+m.unit.id] = true
 		}
 	}
+	later := func(h *mark) bool { return h != b.title && isLater(plain(h.text)) }
+	now := slices.ContainsFunc(b.heads, func(m *mark) bool {
+		return m != b.title && m.unit.ok && m.unit.kind != unitNone && m.below(later) == nil
+	})
 	spans := map[string]bool{}
 	criteria := func(h *mark) bool { return namesCriteria(plain(h.text)) }
 	for _, m := range b.heads {
@@ -97,8 +97,9 @@ func (b *builder) dropMentioned() {
 			spans[name] = true
 		}
 		boxed := func(o *mark) bool { return o.kind == markBox && o.head == m }
-		if isPhase(m) && m.level > level && numbers[m.unit.word+m.unit.id] && m.below(isPhase) == nil &&
-			!slices.ContainsFunc(b.marks, boxed) {
+		same := func(h *mark) bool { return h != b.title && h.unit.word+h.unit.id == m.unit.word+m.unit.id }
+		if (isPhase(m) && m.level > level && numbers[m.unit.word+m.unit.id] && m.below(isPhase) == nil ||
+			(isPhase(m) || m.unit.kind == unitSpan) && m.below(same) != nil || now && m.below(later) != nil) && !slices.ContainsFunc(b.marks, boxed) {
 			m.unit = &b.noUnit
 		}
 	}

@@ -232,8 +232,9 @@ func stepsTitle(title string) bool {
 
 // remainingTitle reports whether a heading says that the items below it are still to be done.
 func remainingTitle(title string) bool {
+	title, _, _ = strings.Cut(title, ",")
 	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending", "planned",
-		"pending tasks", "pending work", "future work", "todo", "to do", "to-do", "todos", "open tasks", "next actions", "action items",
+		"pending tasks", "pending work", "future work", "planned improvements", "todo", "to do", "to-do", "todos", "open tasks", "next actions", "action items",
 		"待办", "待办事项", "待办任务", "剩余任务", "残タスク", "残作業", "やること", "次のアクション", "할 일", "남은 작업",
 		"offene aufgaben", "tareas pendientes", "pendientes", "proximas acciones", "tarefas pendentes", "pendencias",
 		"proximas acoes", "taches restantes", "a faire", "prochaines actions", "осталось сделать", "оставшиеся задачи",
