@@ -1163,6 +1163,11 @@ func TestPlansInOtherForms(t *testing.T) {
 		"changes with a German check": {in: in("# T", "## Änderungen", "### 1. `a.go`", "text", "## Verifikation", "text"),
 			want: "superpowers 1(1:0)"},
 	})
+	p := parse(t, in("# T", "## Status", "- [x] **Stage 1 — Read.** It reads.", "- [ ] Stage 3 — Print", "## Stage 1 — Read",
+		"text", "## Stage 2 — Write", "text"))
+	if steps := p.Batches[0].Steps; len(steps) != 1 || !steps[0].Done {
+		t.Errorf("the status list gives stage 1 the steps %v, want one that is done", steps)
+	}
 	if p := parse(t, in("# T", `<task id="1" title="Read">`, "text", "</task>")); p.Batches[0].Title != "Read" {
 		t.Errorf("the title of the element is %q, want Read", p.Batches[0].Title)
 	}

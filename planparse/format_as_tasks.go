@@ -42,8 +42,7 @@ func (b *builder) taskList(f facts) bool {
 		case parent > 0 && m.level == parent+1 && f.top == 0 && m.unit.kind == unitNone && ticketTask(m):
 			found = true
 		case f.top == 0 && (b.listsSteps(m) || m != b.title && strings.HasSuffix(bareTitle(title), " tasks")),
-			title == "tasks", title == "subtasks", title == "steps", title == "implementation steps",
-			title == "implementation tasks":
+			slices.Contains([]string{"tasks", "subtasks", "steps", "implementation steps", "implementation tasks"}, title):
 			parent = m.level
 		}
 	}
@@ -94,8 +93,8 @@ func (b *builder) piecesAsTasks(f facts) bool {
 
 // withoutUnits makes tasks of what a plan has if no heading and no box is a unit of work.
 func (b *builder) withoutUnits() bool {
-	return b.titleAsTask("task", "iteration", "story") || b.listAsTasks() || b.changesAsTasks() || b.rowsAsTasks() || b.namedTasks() ||
-		b.titleAsTask("phase")
+	return b.titleAsTask("task", "iteration", "story") || b.listAsTasks() || b.changesAsTasks() || b.rowsAsTasks() ||
+		b.namedTasks() || b.titleAsTask("phase")
 }
 
 // titleAsTask treats a file whose title is a task, a story or a phase ("# Task 7: Title"), without any other unit, as
@@ -270,7 +269,7 @@ func (b *builder) boldUnits() {
 			text, note, bold, closed = link[1], link[2], true, true
 		}
 		note = bytes.Trim(note, " :：")
-		if m.kind == markText && parseUnit(text).title != "" { // the text after "**Phase 1 — Title.**" is its description
+		if bold && closed && m.kind == markText && parseUnit(text).title != "" { // "**Phase 1 — Title.** What to do"
 			text, note = bytes.TrimRight(text, "."), nil
 		}
 		if bold && closed && len(note) == 0 && m.kind == markText && m.parent == nil && b.boxes == 0 {

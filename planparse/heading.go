@@ -142,9 +142,9 @@ func ticketUnit(s []byte) unit {
 		return unit{}
 	}
 	u, ok := map[string]unit{"US-": {kind: unitPiece, word: "story"}, "U": {kind: unitPiece, word: "unit"},
-		"WP": {kind: unitSpan, word: "package"}, "WS": {kind: unitSpan, word: "workstream"}, "M": {kind: unitSpan, word: "milestone"},
-		"P": {kind: unitSpan, word: "phase"}, "v": {kind: unitSpan, word: "version"},
-		"V": {kind: unitSpan, word: "version"}}[string(m[1])]
+		"WP": {kind: unitSpan, word: "package"}, "WS": {kind: unitSpan, word: "workstream"},
+		"M": {kind: unitSpan, word: "milestone"}, "P": {kind: unitSpan, word: "phase"},
+		"v": {kind: unitSpan, word: "version"}, "V": {kind: unitSpan, word: "version"}}[string(m[1])]
 	if !ok {
 		u = unit{kind: unitTask, word: "task"}
 	}

@@ -99,7 +99,8 @@ func (b *builder) dropMentioned() {
 		boxed := func(o *mark) bool { return o.kind == markBox && o.head == m }
 		same := func(h *mark) bool { return h != b.title && h.unit.word+h.unit.id == m.unit.word+m.unit.id }
 		if (isPhase(m) && m.level > level && numbers[m.unit.word+m.unit.id] && m.below(isPhase) == nil ||
-			(isPhase(m) || m.unit.kind == unitSpan) && m.below(same) != nil || now && m.below(later) != nil) && !slices.ContainsFunc(b.marks, boxed) {
+			(isPhase(m) || m.unit.kind == unitSpan) && m.below(same) != nil || now && m.below(later) != nil) &&
+			!slices.ContainsFunc(b.marks, boxed) {
 			m.unit = &b.noUnit
 		}
 	}

@@ -76,8 +76,8 @@ func namesCriteria(title string) bool {
 	title = strings.ToLower(title)
 	begins := func(word string) bool { return strings.HasPrefix(title, word) } // "2. Prerequisites" may install them
 	return slices.ContainsFunc([]string{"prerequisite", "appendix", "anhang", "annexe", "apéndice", "apêndice", "附录", "付録",
-		"부록"}, begins) || title == "requirements" || containsAny(title, "criteria", "definition of done", "acceptance gate", "success metrics",
-		"qa results", "open question", "offene fragen",
+		"부록"}, begins) || title == "requirements" || containsAny(title, "criteria", "definition of done",
+		"acceptance gate", "success metrics", "qa results", "open question", "offene fragen",
 		"验收标准", "驗收標準", "验收条件", "成功标准", "成功標準", "完成标准", "完成標準", "受け入れ基準", "受入基準", "完了条件", "成功基準", "인수 조건", "완료 조건",
 		"완료 기준", "성공 기준", "kriterien", "criterios", "critérios", "critères", "criteri di", "критерии")
 }

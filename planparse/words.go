@@ -212,22 +212,22 @@ func stepsTitle(title string) bool {
 		noun, before := words[len(words)-1], words[len(words)-2]
 		known := lists.Count(words, func(word string) bool {
 			return slices.Contains([]string{"implementation", "development", "delivery", "refactor", "refactoring", "migration",
-				"execution", "cleanup", "recommended", "ordered", "detailed", "task", "work", "action", "commit", "step-by-step"}, word)
+				"execution", "cleanup", "recommended", "ordered", "detailed", "task", "work", "action", "commit",
+				"step-by-step"}, word)
 		})
 		if known == len(words)-1 || noun == "plan" && before == "work" || noun == "steps" && before != "next" && known > 0 {
 			return true
 		}
 	}
 	return slices.Contains([]string{"implementation units", "order of implementation", "build order", "sequence",
-		"decomposition", "procedure", "subtasks",
-		"实施顺序", "执行单元", "実装順序", "구현 순서", "umsetzungsreihenfolge", "orden de implementacion",
-		"ordem de implementacao", "ordre d'implementation", "порядок реализации",
-		"实施单元", "steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks",
-		"task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps", "todo", "to do", "phases",
-		"milestones", "increments", "phasen", "meilensteine", "fases", "fases de implementacao", "etapas",
-		"этапы", "フェーズ", "implementation strategy", "estrategia de implementacao", "estrategia de implementacion",
-		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung",
-		"umsetzungsschritte", "pasos", "pasos de implementacion", "etapes", "passos", "шаги", "план"}, title)
+		"decomposition", "procedure", "subtasks", "实施顺序", "执行单元", "実装順序", "구현 순서", "umsetzungsreihenfolge",
+		"orden de implementacion", "ordem de implementacao", "ordre d'implementation", "порядок реализации", "实施单元",
+		"steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks", "task list",
+		"step by step", "step-by-step", "step-by-step plan", "concrete steps", "todo", "to do", "phases", "milestones",
+		"increments", "phasen", "meilensteine", "fases", "fases de implementacao", "etapas", "этапы", "フェーズ",
+		"implementation strategy", "estrategia de implementacao", "estrategia de implementacion", "步骤", "实施步骤", "实现步骤",
+		"手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos",
+		"pasos de implementacion", "etapes", "passos", "шаги", "план"}, title)
 }
 
 // remainingTitle reports whether a heading says that the items below it are still to be done.
