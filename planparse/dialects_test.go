@@ -1105,3 +1105,70 @@ func TestProposedChangesInOtherWords(t *testing.T) {
 		t.Error("-want +got:\n", diff)
 	}
 }
+
+// Lists, tables, links and bold lines below a heading about the work are the plan in these forms too.
+func TestPlansInOtherForms(t *testing.T) {
+	checkSketches(t, map[string]sketchCase{
+		"a release, after a phase that is named in passing": {in: in("# T", "### Phase 2 — costs", "text",
+			"## Implementation plan — release 1 (cheap)", "### B0 — Read", "text", "### I1 — Write", "text", "### Risks", "text"),
+			want: "superpowers B0(B0:0) I1(I1:0)"},
+		"ids with a hyphen need no separator": {in: in("# T", "## Work plan", "### P33-T1 Read", "text", "### P33-T2 Write",
+			"text"), want: "superpowers P33-T1(P33-T1:0) P33-T2(P33-T2:0)"},
+		"a stage that is named again in itself": {in: in("# T", "## Stage 1 — Read", "text", "### Stage 1 — DONE", "text",
+			"## Stage 2 — Write", "text"), want: "phases <stage 1> <stage 2> 1() 2()"},
+		"a phase with boxes in one of the same number": {in: in("# T", "## Phase 1: Read", "- [ ] a", "### Phase 1: Write",
+			"- [ ] b"), want: "openspec <phase 1> <phase 1> 1(:0) 1-2(:0)", codes: "duplicate-id@4"},
+		"phases of the future": {in: in("# T", "## Step 1: Read", "text", "## Step 2: Write", "text", "## Future phases",
+			"### Phase 7: Print", "text"), want: "superpowers 1(1:0) 2(2:0)", codes: "steps-as-tasks@2"},
+		"only phases of the future": {in: in("# T", "## Future phases", "### Phase 7: Print", "text", "### Phase 8+ - Sell",
+			"text"), want: "phases <phase 7> <phase 8+> 7() 8()"},
+		"numbered headings below what remains": {in: in("# T", "## Done", "### Read", "text", "## Remaining work, by priority",
+			"### 1. Write", "text", "### 2. Print", "text"), want: "superpowers 1(1:0) 2(2:0)"},
+		"open questions": {in: in("# T", "## Phase 1: Read", "- [ ] a", "## Open questions", "- [ ] Which one?"),
+			want: "openspec <phase 1> 1(:0) loose:1", codes: "unassigned-boxes@5"},
+		"the horizons of a roadmap": {in: in("# Roadmap", "## Now (next release)", "- Read", "## Near term", "- Write",
+			"## Non-goals", "- Print"), want: "superpowers 1(1:0) 1-2(1:0)", codes: "list-as-tasks@3 duplicate-id@5"},
+		"an order of delivery": {in: in("# T", "## Delivery order", "1. Read", "2. Write"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@3"},
+		"Turkish phases": {in: in("# T", "## Faz 0 — Oku", "text", "## Faz 1 — Yaz", "text"),
+			want: "phases <phase 0> <phase 1> 0() 1()"},
+		"links to the files of the phases": {in: in("# T", "## Phases", "- [Phase 1](phase-1.md) - Read",
+			"- [Phase2.md](./Phase2.md) - Write"), want: "phases <phase 1> <phase 2> 1() 2()"},
+		"links elsewhere": {in: in("# T", "## Related", "- [Phase 1](phase-1.md) - Read", "- [Phase 2](phase-2.md) - Write"),
+			want: "none", codes: "no-units@1"},
+		"text behind bold phases": {in: in("# T", "## Phasing", "**Phase 0 — Read (2 weeks).** Read it all.", "",
+			"**Phase 1 — Write.** Write it all."), want: "phases <phase 0> <phase 1> 0() 1()"},
+		"numbers that are joined with the keyword": {in: in("# T", "### **PR1: Read** ✅", "text", "### PR2: Write", "text",
+			"### Phase3d printing", "text"), want: "superpowers 1(1:0) 2(2:0)", codes: "done-in-words@2"},
+		"accents that are left out": {in: in("# T", "## 8. Ordem de Implementacao", "1. Read", "2. Write"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@3"},
+		"subtasks": {in: in("# T", "## Subtasks", "1. Read", "2. Write"), want: "superpowers 1(1:0) 2(2:0)",
+			codes: "list-as-tasks@3"},
+		"step by step": {in: in("# T", "## 5. Step-by-step implementation plan (tests first)", "1. Read", "2. Write"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@3"},
+		"a table of slices": {in: in("# T", "## Work breakdown (slices)", "| Slice ID | Title |", "|---|---|", "| S1 | Read |",
+			"| S2 | Write |"), want: "superpowers S1(S1:0) S2(S2:0)", codes: "list-as-tasks@5"},
+		"tasks in chapters, with criteria": {in: in("# T", "## Core tasks（核心）", "### 1. Read", "text", "## Test tasks",
+			"### 2. Write", "text", "## Acceptance criteria", "- [ ] a", "- [ ] b"),
+			want: "superpowers 1(1:0) 2(2:0) loose:2", codes: "unassigned-boxes@9"},
+		"a list of work in chapters": {in: in("# TODO", "## Read", "- a", "- b", "## Write", "- c", "## Future work", "- d",
+			"## Done", "- e"), want: "openspec read(1:0 2:0) write(1:0) loose:1", codes: "unassigned-boxes@8"},
+		"workstreams with acceptance": {in: in("# T", "## 1. Context", "text", "## 2. WS0 — Read", "text",
+			"### 2.1 Acceptance", "- [ ] a", "## 3. WS1 — Write", "text", "## 4. Risks", "text"),
+			want: "phases <workstream WS0> <workstream WS1> WS0() WS1() loose:1", codes: "unassigned-boxes@7"},
+		"requirements beside work": {in: in("# T", "## Requirements", "- [ ] a", "## To do", "- [ ] b"),
+			want: "openspec to-do(:0) loose:1", codes: "unassigned-boxes@3"},
+		"a file that is a phase": {in: in("# Phase 3: Read", "text", "## Criteria", "- [ ] a"), want: "superpowers 3(3:1)"},
+		"a report about a phase": {in: in("# Phase 3: Verification report", "text"), want: "none", codes: "no-units@1"},
+		"changes with a German check": {in: in("# T", "## Änderungen", "### 1. `a.go`", "text", "## Verifikation", "text"),
+			want: "superpowers 1(1:0)"},
+	})
+	p := parse(t, in("# T", "## Status", "- [x] **Stage 1 — Read.** It reads.", "- [ ] Stage 3 — Print", "## Stage 1 — Read",
+		"text", "## Stage 2 — Write", "text"))
+	if steps := p.Batches[0].Steps; len(steps) != 1 || !steps[0].Done {
+		t.Errorf("the status list gives stage 1 the steps %v, want one that is done", steps)
+	}
+	if p := parse(t, in("# T", `<task id="1" title="Read">`, "text", "</task>")); p.Batches[0].Title != "Read" {
+		t.Errorf("the title of the element is %q, want Read", p.Batches[0].Title)
+	}
+}

@@ -179,7 +179,7 @@ func (b *builder) build() {
 		b.plan.Format = FormatSuperpowers
 		b.stepsAsTasks()
 		b.buildTasks(f)
-	case b.titleAsTask(), b.listAsTasks(), b.changesAsTasks(), b.rowsAsTasks(), b.namedTasks():
+	case b.withoutUnits():
 		if b.plan.Format == FormatOpenSpec {
 			b.buildSections(b.facts())
 			break

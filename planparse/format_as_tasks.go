@@ -41,8 +41,8 @@ func (b *builder) taskList(f facts) bool {
 			m.unit.kind, m.unit.word, found = unitTask, "task", true
 		case parent > 0 && m.level == parent+1 && f.top == 0 && m.unit.kind == unitNone && ticketTask(m):
 			found = true
-		case title == "subtasks" || f.top == 0 && stepsTitle(title), title == "tasks", title == "steps",
-			title == "implementation steps", title == "implementation tasks":
+		case f.top == 0 && (b.listsSteps(m) || m != b.title && strings.HasSuffix(bareTitle(title), " tasks")),
+			slices.Contains([]string{"tasks", "subtasks", "steps", "implementation steps", "implementation tasks"}, title):
 			parent = m.level
 		}
 	}
@@ -63,7 +63,7 @@ func ticketTask(m *mark) bool {
 	}
 	id := scanID(text)
 	title, ok := unitTitle(text[id:])
-	if !ok || title == "" {
+	if title == "" || !ok && bytes.IndexByte(text[:id], '-') < 0 { // "P33-T1 Title" needs no separator
 		return false
 	}
 	m.unit = &unit{kind: unitTask, word: "task", id: string(text[:id]), title: title, ok: true}
@@ -91,9 +91,16 @@ func (b *builder) piecesAsTasks(f facts) bool {
 	return true
 }
 
-// titleAsTask treats a file whose title is a task or a story ("# Task 7: Title"), without any other unit, as that task.
-func (b *builder) titleAsTask() bool {
-	if b.title == nil || b.titleUnit.kind != unitTask && b.titleUnit.word != "story" || !b.titleUnit.ok {
+// withoutUnits makes tasks of what a plan has if no heading and no box is a unit of work.
+func (b *builder) withoutUnits() bool {
+	return b.titleAsTask("task", "iteration", "story") || b.listAsTasks() || b.changesAsTasks() || b.rowsAsTasks() ||
+		b.namedTasks() || b.titleAsTask("phase")
+}
+
+// titleAsTask treats a file whose title is a task, a story or a phase ("# Task 7: Title"), without any other unit, as
+// that task.
+func (b *builder) titleAsTask(words ...string) bool {
+	if b.title == nil || !b.titleUnit.ok || isCheck(b.titleUnit.title) || !slices.Contains(words, b.titleUnit.word) {
 		return false
 	}
 	b.titleUnit.kind = unitTask
@@ -101,17 +108,18 @@ func (b *builder) titleAsTask() bool {
 	return true
 }
 
-// namedTasks makes tasks of the headings without a number directly below one that only says that tasks follow: "##
-// Tasks".
+// namedTasks makes tasks of the headings directly below one that only says that tasks follow: "## Tasks", "## Remaining
+// work, by priority".
 func (b *builder) namedTasks() bool {
 	n := 0
 	for _, m := range b.heads {
-		if m.head == nil || m.unit.kind != unitNone ||
+		if m.head == nil || m.unit.kind != unitNone && m.unit.kind != unitNumbered ||
 			!remainingTitle(plain(m.head.text)) && bareTitle(plain(m.head.text)) != "tasks" {
 			continue
 		}
 		n++
-		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(n), title: plain(m.text), ok: true}
+		m.unit = &unit{kind: unitTask, word: "task", id: cmp.Or(m.unit.id, strconv.Itoa(n)),
+			title: cmp.Or(m.unit.title, plain(m.text)), ok: true}
 	}
 	return n > 0
 }
@@ -162,11 +170,11 @@ func (b *builder) otherUnits(f facts) bool {
 	}
 	f.top = 0
 	switch {
-	case b.piecesAsTasks(f):
+	case b.taskList(f), b.piecesAsTasks(f):
 	case len(f.of[unitStep]) > 1:
 		b.stepsAsTasks()
 	default:
-		return b.titleAsTask() || b.listAsTasks() || b.changesAsTasks() || b.rowsAsTasks()
+		return b.withoutUnits()
 	}
 	return true
 }
@@ -240,6 +248,9 @@ func (b *builder) changesAsTasks() bool {
 	return true
 }
 
+// linkedUnit matches an item that links to the file of a phase: "[Phase 1](phase-1.md) — Title".
+var linkedUnit = lazyre.New(`^\[([^\]]+?)(?:\.md)?\]\([^)]+\)(.*)$`)
+
 // boldUnits makes headings of the lines and items "**Phase 1: Title**" of a plan, if no heading and no box ("- [ ] Task
 // 1: Title") is a unit of work and no step has boxes, and else of all bold lines if "**Steps**" is one, as Copilot writes it.
 func (b *builder) boldUnits() {
@@ -254,7 +265,13 @@ func (b *builder) boldUnits() {
 	for i, m := range b.marks {
 		text, bold := bytes.CutPrefix(m.text, []byte("**"))
 		text, note, closed := bytes.Cut(text, []byte("**"))
+		if link := linkedUnit.FindSubmatch(m.text); link != nil && m.kind == markItem {
+			text, note, bold, closed = link[1], link[2], true, true
+		}
 		note = bytes.Trim(note, " :：")
+		if bold && closed && m.kind == markText && parseUnit(text).title != "" { // "**Phase 1 — Title.** What to do"
+			text, note = bytes.TrimRight(text, "."), nil
+		}
 		if bold && closed && len(note) == 0 && m.kind == markText && m.parent == nil && b.boxes == 0 {
 			if lines[m] = (unit{}); steps < 2 && stepsTitle(string(text)) {
 				steps++
@@ -298,6 +315,16 @@ func (b *builder) boldUnits() {
 	}
 }
 
+// listsSteps reports whether a heading says that the items and headings below it are the plan: "Steps — first release".
+// A title says so only if no other heading is in the file.
+func (b *builder) listsSteps(m *mark) bool {
+	title := plain(m.text)
+	if m != b.title || len(b.heads) == 1 {
+		title = cutRemark(strings.Replace(title, ": ", " — ", 1))
+	}
+	return stepsTitle(title)
+}
+
 // listAsTasks turns the items of a numbered list directly below a heading such as "Implementation Steps" into
 // tasks, and those of any list below "Remaining tasks". It applies only to plans without boxes and units. If each
 // chapter has such a heading, the chapters are the batches.
@@ -307,16 +334,15 @@ func (b *builder) listAsTasks() bool {
 		number int
 	}
 	var items []item
-	var head, first *mark     // the heading, the heading of the first item
-	last, bullets := 0, false // the last number; whether bullets count
+	var head, first *mark                                 // the heading, the heading of the first item
+	last, bullets := 0, false                             // the last number; whether bullets count
+	all := b.title != nil && remainingTitle(b.plan.Title) // "# TODO": so do those of each chapter
 	for _, m := range b.marks {
 		switch {
 		case m.kind == markHeading:
 			title := plain(m.text)
-			if bullets = remainingTitle(title); len(b.heads) == 1 {
-				title, _, _ = strings.Cut(strings.Replace(title, ":", " —", 1), " —") // "# Implementation plan: Title"
-			}
-			if head = nil; bullets || stepsTitle(title) {
+			bullets = all && !isLater(title) && !completedTitle(title) || remainingTitle(title)
+			if head = nil; bullets || b.listsSteps(m) {
 				head, last = m, -1
 			}
 		case head == nil || m.parent != nil || len(m.text) == 0:
@@ -341,7 +367,7 @@ func (b *builder) listAsTasks() bool {
 	if len(items) < 2 {
 		return false
 	}
-	chapters := first.head != items[len(items)-1].head.head &&
+	chapters := all && first != items[len(items)-1].head || first.head != items[len(items)-1].head.head &&
 		!slices.ContainsFunc(items, func(it item) bool { return it.head.head == nil || it.head.head == b.title })
 	for _, it := range items {
 		m := it.mark

@@ -67,7 +67,8 @@ func listMark(r rune) bool { return r == ',' || r == '\n' }
 // nameOf returns the number and the title of an element; each is "" if missing.
 func (b *builder) nameOf(t tag) (number, title string) {
 	number = t.attr("id")
-	if name := b.element(t, "name"); name != "" && !strings.Contains(b.element(t, "options"), "<name>"+name+"<") {
+	if name := cmp.Or(b.element(t, "name"), t.attr("title"), t.attr("name")); name != "" &&
+		!strings.Contains(b.element(t, "options"), "<name>"+name+"<") {
 		title = name
 		if l := parseLabel([]byte(name)); l.id != "" {
 			title = l.title

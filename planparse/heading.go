@@ -76,7 +76,7 @@ func parseUnit(text []byte) unit {
 		}
 	}
 	text, gap := idGap(text)
-	if !gap && !joined {
+	if !gap && !joined && (len(text) == 0 || !isDigit(text[0])) { // "PR1: Title", "Phase1: Title"
 		return unit{}
 	}
 	if id := scanID(text); id > 0 {
@@ -87,7 +87,9 @@ func parseUnit(text []byte) unit {
 	if part, found := bytes.CutPrefix(text, []byte(", ")); found && parseUnit(part).kind == unitStep {
 		return unit{} // "Task 1, Step 2: Title" is about another plan
 	}
-	u.title, u.ok = unitTitle(text)
+	if u.title, u.ok = unitTitle(text); !u.ok && !gap && !joined {
+		return unit{}
+	}
 	return u
 }
 
@@ -129,7 +131,7 @@ func cutFold(s []byte, prefix string) (rest []byte, found bool) {
 	return s[len(prefix):], true
 }
 
-var ticket = lazyre.New(`^(` + storyPrefix + `T|US-|U|WP|M|P|[vV]|T-?)\d`)
+var ticket = lazyre.New(`^(` + storyPrefix + `T|US-|U|WP|WS|M|P|[vV]|T-?)\d`)
 
 // ticketUnit parses headings whose keyword is part of the id: "T1: Title" and "T-001 — Title" are tasks, "US-001:
 // Title" is a story, "U1. Title" a unit, "WP01 — Title" a work package, "M1 - Title" a milestone, "P1: Title" a phase,
@@ -140,9 +142,9 @@ func ticketUnit(s []byte) unit {
 		return unit{}
 	}
 	u, ok := map[string]unit{"US-": {kind: unitPiece, word: "story"}, "U": {kind: unitPiece, word: "unit"},
-		"WP": {kind: unitSpan, word: "package"}, "M": {kind: unitSpan, word: "milestone"},
-		"P": {kind: unitSpan, word: "phase"}, "v": {kind: unitSpan, word: "version"},
-		"V": {kind: unitSpan, word: "version"}}[string(m[1])]
+		"WP": {kind: unitSpan, word: "package"}, "WS": {kind: unitSpan, word: "workstream"},
+		"M": {kind: unitSpan, word: "milestone"}, "P": {kind: unitSpan, word: "phase"},
+		"v": {kind: unitSpan, word: "version"}, "V": {kind: unitSpan, word: "version"}}[string(m[1])]
 	if !ok {
 		u = unit{kind: unitTask, word: "task"}
 	}
@@ -200,7 +202,7 @@ func scanID(s []byte) int {
 		}
 		end += 1 + n
 	}
-	if end+1 < len(s) && s[end] == '+' && s[end+1] == ':' { // "3+: The rest"
+	if end+1 < len(s) && s[end] == '+' && (s[end+1] == ':' || s[end+1] == ' ') { // "3+: The rest"
 		end++
 	}
 	return end

@@ -68,8 +68,9 @@ func (b *builder) prepare() {
 	b.reportNearUnits()
 }
 
-// dropMentioned keeps headings from being units: the epic of a story, the phases of a design, which are deeper than
-// those of the plan and have the same numbers, and weeks that are named again below "Success criteria".
+// dropMentioned keeps headings from being units: the epic of a story, "### Stage 3 — Done" in "## Stage 3: Title", the
+// phases of a design, which are deeper than those of the plan and have the same numbers, and weeks that are named again
+// below "Success criteria".
 func (b *builder) dropMentioned() {
 	level, numbers := deepest, map[string]bool{}
 	isPhase := func(m *mark) bool { return m != b.title && m.unit.ok && m.unit.kind == unitGroup }
@@ -83,6 +84,10 @@ func (b *builder) dropMentioned() {
 			numbers[m.unit.word+m.unit.id] = true
 		}
 	}
+	later := func(h *mark) bool { return h != b.title && isLater(plain(h.text)) }
+	now := slices.ContainsFunc(b.heads, func(m *mark) bool {
+		return m != b.title && m.unit.ok && m.unit.kind != unitNone && m.below(later) == nil
+	})
 	spans := map[string]bool{}
 	criteria := func(h *mark) bool { return namesCriteria(plain(h.text)) }
 	for _, m := range b.heads {
@@ -92,7 +97,9 @@ func (b *builder) dropMentioned() {
 			spans[name] = true
 		}
 		boxed := func(o *mark) bool { return o.kind == markBox && o.head == m }
-		if isPhase(m) && m.level > level && numbers[m.unit.word+m.unit.id] && m.below(isPhase) == nil &&
+		same := func(h *mark) bool { return h != b.title && h.unit.word+h.unit.id == m.unit.word+m.unit.id }
+		if (isPhase(m) && m.level > level && numbers[m.unit.word+m.unit.id] && m.below(isPhase) == nil ||
+			(isPhase(m) || m.unit.kind == unitSpan) && m.below(same) != nil || now && m.below(later) != nil) &&
 			!slices.ContainsFunc(b.marks, boxed) {
 			m.unit = &b.noUnit
 		}

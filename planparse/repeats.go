@@ -124,7 +124,7 @@ func (r *repeatFinder) described() *mark {
 
 // isBare reports whether only the list marks the repeated heading as work.
 func (r *repeatFinder) isBare(f repeat) bool {
-	return f.of != nil && !f.of.isUnit() && !f.more && !(r.holds[f.of] && f.of.unit.ok)
+	return f.of != nil && !f.of.isUnit() && f.of.unit.kind != unitSpan && !f.more && !(r.holds[f.of] && f.of.unit.ok)
 }
 
 // isUnit reports whether the heading is a unit of work in all formats.

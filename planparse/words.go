@@ -26,15 +26,15 @@ var keywords = sync.OnceValue(func() map[string]keyword {
 	out := map[string]keyword{}
 	for kind, rows := range map[unitKind][]string{ // the English word first
 		unitBatch: {"batch 批次"},
-		unitGroup: {"phase fase фаза 阶段 階段 段階 フェーズ フェイズ 단계 期", "chunk", "wave", "track", "tranche", "checkpoint"},
-		unitSpan: {"day tag día jour день", "week woche semana semaine неделя 周 週", "sprint спринт",
-			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa этап", "part parte partie teil часть",
+		unitGroup: {"phase fase faz фаза 阶段 階段 段階 フェーズ フェイズ 단계 期", "chunk", "wave", "track", "tranche", "checkpoint"},
+		unitSpan: {"day tag día jour gün день", "week woche semana semaine hafta неделя 周 週", "sprint спринт",
+			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa aşama этап", "part parte partie teil часть",
 			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream", "stream", "increment",
 			"version versión versão версия 版本 バージョン 버전"},
-		unitTask: {"task ticket aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크",
+		unitTask: {"task ticket aufgabe tâche tache tarea tarefa attività görev задача 任务 任務 タスク 작업 태스크",
 			"iteration iteração iteración itération итерация 迭代 イテレーション"},
 		unitPiece: {"slice", "commit", "story", "unit", "change", "fix", "pr"},
-		unitStep:  {"step schritt étape paso passo шаг 步骤 步驟 ステップ"},
+		unitStep:  {"step schritt étape paso passo adım шаг 步骤 步驟 ステップ"},
 	} {
 		for _, row := range rows {
 			words := strings.Fields(row)
@@ -193,11 +193,15 @@ func commandLabel(label string) string {
 	return ""
 }
 
-// bareTitle returns a title in lower case without its number, decoration and note: "6. Implementation Order (tests
-// first)".
+// plainLetters replaces accented letters: many authors leave the accents out.
+var plainLetters = strings.NewReplacer("á", "a", "à", "a", "â", "a", "ã", "a", "ä", "a", "ç", "c", "é", "e", "è", "e",
+	"ê", "e", "í", "i", "ó", "o", "ô", "o", "õ", "o", "ö", "o", "ú", "u", "ü", "u", "ñ", "n")
+
+// bareTitle returns a title in lower case without its number, decoration, accents and note: "6. Implementation Order
+// (tests first)".
 func bareTitle(title string) string {
-	title, _, _ = strings.Cut(strings.ToLower(title), " (")
-	return strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.)0123456789")))))
+	title, _, _ = strings.Cut(strings.NewReplacer("（", " (", ",", " (").Replace(strings.ToLower(title)), " (")
+	return plainLetters.Replace(strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.)0123456789"))))))
 }
 
 // stepsTitle reports whether a heading says that the numbered list below it is the plan.
@@ -207,33 +211,35 @@ func stepsTitle(title string) bool {
 		slices.Contains([]string{"plan", "steps", "order", "phases", "sequence"}, words[len(words)-1]) {
 		noun, before := words[len(words)-1], words[len(words)-2]
 		known := lists.Count(words, func(word string) bool {
-			return slices.Contains([]string{"implementation", "development", "refactor", "refactoring", "migration", "execution", "cleanup",
-				"recommended", "ordered", "detailed", "task", "work", "action", "commit"}, word)
+			return slices.Contains([]string{"implementation", "development", "delivery", "refactor", "refactoring", "migration",
+				"execution", "cleanup", "recommended", "ordered", "detailed", "task", "work", "action", "commit",
+				"step-by-step"}, word)
 		})
 		if known == len(words)-1 || noun == "plan" && before == "work" || noun == "steps" && before != "next" && known > 0 {
 			return true
 		}
 	}
 	return slices.Contains([]string{"implementation units", "order of implementation", "build order", "sequence",
-		"recommended sequence", "decomposition",
-		"实施顺序", "执行单元", "実装順序", "구현 순서", "umsetzungsreihenfolge", "orden de implementación",
-		"ordem de implementação", "ordre d'implémentation", "порядок реализации",
-		"实施单元", "steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks",
-		"task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps", "todo", "to do", "phases",
-		"milestones", "increments", "phasen", "meilensteine", "fases", "fases de implementação", "etapas",
-		"этапы", "フェーズ", "implementation strategy", "estratégia de implementação", "estrategia de implementación",
-		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung",
-		"umsetzungsschritte", "pasos", "pasos de implementación", "étapes", "passos", "шаги", "план"}, title)
+		"decomposition", "procedure", "subtasks", "实施顺序", "执行单元", "実装順序", "구현 순서", "umsetzungsreihenfolge",
+		"orden de implementacion", "ordem de implementacao", "ordre d'implementation", "порядок реализации", "实施单元",
+		"steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks", "task list",
+		"step by step", "step-by-step", "step-by-step plan", "concrete steps", "todo", "to do", "phases", "milestones",
+		"increments", "phasen", "meilensteine", "fases", "fases de implementacao", "etapas", "этапы", "フェーズ",
+		"implementation strategy", "estrategia de implementacao", "estrategia de implementacion", "步骤", "实施步骤", "实现步骤",
+		"手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos",
+		"pasos de implementacion", "etapes", "passos", "шаги", "план"}, title)
 }
 
 // remainingTitle reports whether a heading says that the items below it are still to be done.
 func remainingTitle(title string) bool {
-	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending", "planned",
-		"pending tasks", "pending work", "todo", "to do", "to-do", "todos", "open tasks", "next actions", "action items",
-		"待办", "待办事项", "待办任务", "剩余任务", "残タスク", "残作業", "やること", "次のアクション", "할 일", "남은 작업",
-		"offene aufgaben", "tareas pendientes", "pendientes", "próximas acciones", "tarefas pendentes", "pendências",
-		"próximas ações", "tâches restantes", "à faire", "prochaines actions", "осталось сделать", "оставшиеся задачи",
-		"что осталось"}, bareTitle(title))
+	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending",
+		"planned", "pending tasks", "pending work", "future work", "planned improvements", "now", "next", "later",
+		"near term", "near-term", "near-term focus", "short term", "short-term", "medium term", "medium-term",
+		"mid-term", "mid-term direction", "longer term", "long term", "long-term", "long-term direction", "todo",
+		"to do", "to-do", "todos", "open tasks", "next actions", "action items", "待办", "待办事项", "待办任务", "剩余任务", "残タスク",
+		"残作業", "やること", "次のアクション", "할 일", "남은 작업", "offene aufgaben", "tareas pendientes", "pendientes",
+		"proximas acciones", "tarefas pendentes", "pendencias", "proximas acoes", "taches restantes", "a faire",
+		"prochaines actions", "осталось сделать", "оставшиеся задачи", "что осталось"}, bareTitle(title))
 }
 
 // changesTitle reports whether a title, in lower case, only says that changes follow.
@@ -245,12 +251,10 @@ func changesTitle(title string) bool {
 // completedTitle reports whether a heading says that the tasks below it are done.
 func completedTitle(title string) bool {
 	return slices.Contains([]string{"completed", "archived", "archived tasks", "archived stories", "completed tasks",
-		"completed work", "completed phases", "done",
-		"done tasks", "finished", "finished tasks", "已完成", "已完成任务", "已完成的任务", "完了", "完了済み", "完了タスク",
-		"완료", "완료된 작업", "erledigt", "erledigte aufgaben", "abgeschlossen", "completado", "completadas",
-		"tareas completadas", "concluído", "concluídas", "tarefas concluídas", "terminé", "tâches terminées", "выполнено",
-		"выполненные задачи", "готово"},
-		bareTitle(title))
+		"completed work", "completed phases", "done", "done tasks", "finished", "finished tasks", "已完成", "已完成任务",
+		"已完成的任务", "完了", "完了済み", "完了タスク", "완료", "완료된 작업", "erledigt", "erledigte aufgaben", "abgeschlossen",
+		"completado", "completadas", "tareas completadas", "concluido", "concluidas", "tarefas concluidas", "termine",
+		"taches terminees", "выполнено", "выполненные задачи", "готово"}, bareTitle(title))
 }
 
 // column says what the cells below the header of a column are: the "id", the "title" or the "state" of a task, or the
@@ -277,7 +281,7 @@ func column(header string) string {
 // planTitle reports whether the tables below a heading may be the plan.
 func planTitle(title string) bool {
 	return stepsTitle(title) ||
-		containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone",
+		containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone", "breakdown", "phasing",
 			"meilenstein", "schedule", "timeline", "backlog", "sprint", "aufgaben", "план", "задач", "этап",
 			"дорожная карта", "tarefas", "tareas", "cronograma", "etapas", "étapes", "tâches", "计划", "任务", "阶段",
 			"里程碑", "計画", "タスク", "フェーズ", "バックログ", "ロードマップ", "작업", "계획", "단계", "로드맵")
