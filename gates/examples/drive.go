@@ -45,6 +45,7 @@ type call struct {
 	index int
 	File  string `json:"file"`
 	Root  string `json:"root"`
+	Alias bool   `json:"alias,omitempty"` // the file's export without a name has the name that the call begins with
 }
 
 // driver is a way to make calls of one language.
@@ -113,6 +114,12 @@ func (f file) defines(e Example) bool {
 	names := strings.NewReplacer("NAME", regexp.QuoteMeta(root), "LAST", regexp.QuoteMeta(last))
 	return slices.ContainsFunc(w.declares,
 		func(d string) bool { return regexp.MustCompile(names.Replace(d)).MatchString(f.text) })
+}
+
+// nameless reports whether the file exports something that has no name of its own.
+func (f file) nameless() bool {
+	return slices.ContainsFunc(ways[path.Ext(f.path)].exports,
+		func(d string) bool { return !strings.Contains(d, "LAST") && regexp.MustCompile(d).MatchString(f.text) })
 }
 
 // joined makes names of all styles equal: parse-url, parse_url and parseUrl.

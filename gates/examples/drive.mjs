@@ -30,17 +30,17 @@ async function namesOf (c) {
   const main = m && (typeof m === 'object' || typeof m === 'function') && m.default !== undefined ? m.default : m
   for (const from of [main, m]) {
     if (!from || (typeof from !== 'object' && typeof from !== 'function')) continue
-    for (const k of Object.keys(from)) if (/^[A-Za-z_$][\w$]*$/.test(k) && k !== 'default') names[k] = from[k]
+    for (const k of Object.keys(from)) if (k !== 'default') names[k] = from[k]
   }
-  if (typeof main === 'function' && main.name && /^[A-Za-z_$][\w$]*$/.test(main.name) && !(main.name in names)) names[main.name] = main
+  if (typeof main === 'function' && main.name && !(main.name in names)) names[main.name] = main
   if (!(camel(c.file) in names)) names[camel(c.file)] = main
   const text = readFileSync(c.file, 'utf8')
   const exported = new RegExp('(?:module\\.exports|export default)\\s*=?\\s*(?:(?:async\\s+)?function\\*?\\s+|class\\s+)?' + c.root + '\\b')
-  if (!(c.root in names) && exported.test(text)) names[c.root] = main
+  if (!(c.root in names) && (exported.test(text) || (c.alias && typeof main === 'function'))) names[c.root] = main
   return names
 }
 
-const evaluate = (text, names) => new Function(...Object.keys(names), `"use strict"; return (${text})`)(...Object.values(names))
+const evaluate = (text, names) => new Function('names', `with (names) { return (${text}) }`)(names)
 
 function same (got, want) {
   if (util.isDeepStrictEqual(got, want)) return true

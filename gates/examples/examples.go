@@ -3,7 +3,7 @@
 //
 // A call is not decided if it cannot be made here: its function is not in the tree, its file does not load, or it needs
 // files or a network. A call that returned the shown result before the batch, and no longer does, is not decided
-// either: the plan may describe a fault.
+// either, unless the plan demands the result: it may describe a fault.
 package examples
 
 import (
@@ -48,7 +48,7 @@ func Gate(b *planparse.Batch, o Options) (g gates.Gate, ok bool) {
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error { return o.look(ctx, l, list) }), true
 }
 
-// state says what came of an example.
+// state tells whether an example holds.
 type state string
 
 const (
@@ -79,11 +79,11 @@ func (o Options) look(ctx context.Context, l *gates.Look, list []Example) error 
 		return err
 	}
 	for at, i := range wrong {
-		if before[at].State == holds {
+		e := list[i]
+		if before[at].State == holds && !e.Firm {
 			now[i] = result{unknown, "it had the shown result before the batch, and the plan may describe a fault"}
 			continue
 		}
-		e := list[i]
 		shown := "returns " + e.Want
 		if e.Raises != "" {
 			shown = "raises " + e.Raises
@@ -167,11 +167,15 @@ func (o Options) jobs(l *gates.Look, list []Example) (out []job, err error) {
 	files := source(s.Dir, o.tree())
 	for i, e := range list {
 		found := lists.Filter(files, func(f file) bool { return f.defines(e) })
-		if changed := lists.Filter(found, func(f file) bool { return slices.Contains(s.Changed, f.path) }); len(changed) > 0 {
+		changes := func(f file) bool { return slices.Contains(s.Changed, f.path) }
+		if len(found) == 0 { // code may import what has no name of its own under any name
+			found = lists.Filter(files, func(f file) bool { return changes(f) && f.nameless() })
+		}
+		if changed := lists.Filter(found, changes); len(changed) > 0 {
 			found = changed
 		}
 		for _, f := range found[:min(len(found), 3)] {
-			c := call{Example: e, index: i, File: f.path, Root: e.root()}
+			c := call{Example: e, index: i, File: f.path, Root: e.root(), Alias: !f.defines(e)}
 			d := ways[path.Ext(f.path)].driver(c, f.text)
 			at := slices.IndexFunc(out, func(j job) bool { return j.driver.key == d.key })
 			if at < 0 {

@@ -46,6 +46,8 @@ func TestGate(t *testing.T) {
 			differs(`the plan shows that slugify("A b") returns "a-b", but it raises KeyError: 'A b'`), "0 of 1 example as shown"},
 		{"shown fault", says, map[string]string{"slug.py": pyRight}, map[string]string{"slug.py": pyWrong}, nil,
 			"0 of 1 example as shown; not decided: slugify(\"A b\"): it had the shown result before the batch, and the plan may describe a fault"},
+		{"lost", "`slugify(\"A b\")` should return `\"a-b\"`.", map[string]string{"slug.py": pyRight}, map[string]string{"slug.py": pyWrong},
+			differs(`the plan shows that slugify("A b") returns "a-b", but it returns 'a b'`), "0 of 1 example as shown"},
 		{"no function", says, nil, map[string]string{"other.py": "x = 1\n"}, nil,
 			"0 of 1 example as shown; not decided: slugify(\"A b\"): no file of Go, Python, JavaScript or Ruby defines slugify"},
 		{"no library", says, nil, map[string]string{"slug.py": "import no_such_library\n" + pyRight}, nil,
@@ -63,6 +65,8 @@ func TestGate(t *testing.T) {
 
 		{"commonjs", says, nil, map[string]string{"slugify.js": "module.exports = function (t) { return t.toLowerCase() }\n"},
 			differs(`the plan shows that slugify("A b") returns "a-b", but it returns 'a b'`), "0 of 1 example as shown"},
+		{"other name", "`wrap('a', {indent: 1})` is `' a'`", nil, map[string]string{"index.js": "module.exports = function (t, o) { return t }\n"},
+			differs(`the plan shows that wrap('a', {indent: 1}) returns ' a', but it returns 'a'`), "0 of 1 example as shown"},
 		{"module", says, nil, map[string]string{"package.json": `{"type":"module"}`,
 			"lib/text.js": "export function slugify (t) { return t.toLowerCase().replaceAll(' ', '-') }\n"}, nil, "1 of 1 example as shown"},
 		{"promise and object", "`read('a')` is `{ b: 1, a: [2] }`", nil,
@@ -74,7 +78,7 @@ func TestGate(t *testing.T) {
 		{"not exported", says, nil, map[string]string{"a.js": "function slugify (t) { return t }\n"}, nil,
 			"0 of 1 example as shown; not decided: slugify(\"A b\"): a.js does not export slugify"},
 
-		{"go", "`slug.Make(\"A b\")` returns `\"a-b\"`, and `slug.Make('')` is `''`.", nil, map[string]string{"go.mod": "module x\n\ngo 1.24\n",
+		{"go", "`slug.Make(\"A b\")` returns `\"a-b\"`, and `slug.Make('')` is `''`.", nil, map[string]string{"go.mod": "module x\n\ngo 1.16\n",
 			"slug/slug.go": "package slug\n\nfunc Make(s string) string { return s }\n"},
 			differs(`the plan shows that slug.Make("A b") returns "a-b", but it returns "A b"`), "1 of 2 examples as shown"},
 		{"go errors and lists", "`Parse(\"1,2\")` is `[1, 2]`, `Parse(\"x\")` returns an error, `Parse(3)` is `4`.", nil,

@@ -14,6 +14,15 @@ type Example struct {
 	Want   string `json:"want,omitempty"`   // the result as written, such as "a-b"; "" if Raises is set
 	Raises string `json:"raises,omitempty"` // the name of the error that the call raises, or [AnyError]
 	Line   int    `json:"line"`             // in the text, from 1
+
+	// Firm says that the plan demands the result: "should return", or an assertion. Other words may describe a fault.
+	Firm bool `json:"firm,omitempty"`
+}
+
+// Args returns the arguments of the call as written.
+func (e Example) Args() []string {
+	open := strings.IndexByte(e.Call, '(')
+	return split(e.Call[open+1 : max(open+1, closing(e.Call, open)-1)])
 }
 
 // AnyError stands for the name of an error that the plan does not name.
@@ -59,6 +68,7 @@ var (
 		`unexpected\w*|used to|previously|actual\w*|instead of|rather than|never|no longer|not|imagine|suppose|if|unless)\b|n't\b`)
 	depends  = lazyre.New(`(?i)\b(?:currently|today|at present|instead|rather than|if|unless|when|depend\w*|varies|or)\b`)
 	demanded = lazyre.New(`(?i)\b(?:should|must|shall|has to|needs to)\b`)
+	asserted = lazyre.New(`^\s*(?:assert|expect|self\.assert|t\.|if got\b)|[aA]ssert|[eE]qual\(`)
 	chained  = lazyre.New(`^\.\w+\(`)
 	ending   = lazyre.New(`[.!?;]\s|\n\s*\n|\n\s*(?:[-*+|>]|\d+[.)])\s|,\s+(?:but|while|whereas)\b`)
 
@@ -96,6 +106,8 @@ func Find(text string) (out []Example) {
 			continue
 		}
 		at = end
+		before := text[strings.LastIndexByte(text[:from], '\n')+1 : from]
+		e.Firm = demanded.MatchString(text[from:end]) || asserted.MatchString(before+text[from:end])
 		e.Line = 1 + strings.Count(text[:from], "\n")
 		if !slices.ContainsFunc(out, func(o Example) bool { return o.Call == e.Call }) {
 			out = append(out, e)

@@ -56,8 +56,23 @@ func TestFind(t *testing.T) {
 		{"`os.remove(\"a\")` returns `None`", nil},
 		{"`delete_user(\"a\")` returns `true`", nil},
 	} {
-		if diff := cmp.Diff(c.want, Find(c.text), cmpopts.IgnoreFields(Example{}, "Line")); diff != "" {
+		if diff := cmp.Diff(c.want, Find(c.text), cmpopts.IgnoreFields(Example{}, "Line", "Firm")); diff != "" {
 			t.Errorf("%s: %s", c.text, diff)
+		}
+	}
+}
+
+func TestFirm(t *testing.T) {
+	for text, want := range map[string]bool{
+		"`f(1)` returns `2`.":                            false,
+		"`f(1)` should return `2`.":                      true,
+		"`f(1)` should not be slow. `f(1)` returns `2`.": false,
+		"```python\nassert f(1) == 2\n```":               true,
+		"```js\nexpect(f(1)).toBe(2)\n```":               true,
+		"```js\nf(1) // => 2\n```":                       false,
+	} {
+		if got := Find(text); len(got) != 1 || got[0].Firm != want {
+			t.Errorf("%s: %+v", text, got)
 		}
 	}
 }
