@@ -167,7 +167,7 @@ func goCalls(c call, text string) driver {
 			if c.Raises != "" {
 				want = "error"
 			}
-			fmt.Fprintf(&calls, "\trun(%d, %s, %t, func() []any { return all(%s) })\n", i, goValue(want), c.Raises != "",
+			fmt.Fprintf(&calls, "\trun(%d, %s, %t, func() []interface{} { return all(%s) })\n", i, goValue(want), c.Raises != "",
 				strings.TrimPrefix(goText(c.Call), pkg+"."))
 		}
 		text := strings.NewReplacer("PACKAGE", pkg, "MARK", mark, "CALLS", calls.String()).Replace(goDriver)
