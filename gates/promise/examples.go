@@ -172,7 +172,7 @@ func (w wording) untested() {
 
 var (
 	// comparedWith matches the comparison of a variable with a value; keyedBy matches a value as the key of a table.
-	comparedWith = lazyre.New(`(?:[(,&|!{;?:=]|^|\b(?:if|elif|elsif|when|return|and|or))\s*[A-Za-z_]\w*\s*={2,3}\s*(` + value + `)`)
+	comparedWith = lazyre.New(`(?:[(,&|!{;?:=]|^|\b(?:if|elif|elsif|when|return|and|or))\s*@?[A-Za-z_]\w*\s*={2,3}\s*(` + value + `)`)
 	keyedBy      = lazyre.New(`(?:[{,]|^)\s*(` + value + `)\s*(?::|=>)`)
 	valueInCode  = lazyre.New(value)
 )
@@ -203,7 +203,7 @@ func (w wording) answered() {
 						return slices.ContainsFunc(e.Args(), func(a string) bool { return unquoted(a) == sought }) &&
 							slices.ContainsFunc(beside, func(b string) bool {
 								want := unquoted(e.Want)
-								return b == want || by == comparedWith && len(b) > 1 && (strings.HasPrefix(want, b) || strings.HasSuffix(want, b))
+								return b == want || len(b) > 2 && slices.Contains(lists.Map(valueInCode.FindAllString(e.Want, -1), unquoted), b) || by == comparedWith && len(b) > 1 && (strings.HasPrefix(want, b) || strings.HasSuffix(want, b))
 							})
 					})
 					if hit.Call == "" {
