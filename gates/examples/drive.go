@@ -60,8 +60,8 @@ type job struct {
 	cases  []call
 }
 
-// source reads the files of code of a tree that are no tests.
-func source(dir string, paths []string) (out []file) {
+// source reads the files of code of a tree that are no tests, and returns those that keep accepts.
+func source(dir string, paths []string, keep func(file) bool) (out []file) {
 	for _, p := range paths {
 		if ways[path.Ext(p)].driver == nil || language.IsTest(p) || language.Foreign(p) || language.Built(p) ||
 			strings.HasSuffix(p, ".d.ts") {
@@ -71,8 +71,9 @@ func source(dir string, paths []string) (out []file) {
 		if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
 			continue
 		}
-		if data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(p))); err == nil {
-			out = append(out, file{p, string(data)})
+		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(p)))
+		if f := (file{p, string(data)}); err == nil && keep(f) {
+			out = append(out, f)
 		}
 	}
 	return out
@@ -108,8 +109,11 @@ func (f file) defines(e Example) bool {
 		return false
 	}
 	stem := strings.TrimSuffix(path.Base(f.path), path.Ext(f.path))
-	if strings.EqualFold(joined.Replace(stem), joined.Replace(root)) {
+	switch named := strings.EqualFold(joined.Replace(stem), joined.Replace(root)); {
+	case named:
 		w.declares = slices.Concat(w.declares, w.exports)
+	case !strings.Contains(f.text, root) && !strings.Contains(f.text, last):
+		return false
 	}
 	names := strings.NewReplacer("NAME", regexp.QuoteMeta(root), "LAST", regexp.QuoteMeta(last))
 	return slices.ContainsFunc(w.declares,

@@ -31,7 +31,7 @@ const most = 40
 // Options sets how examples are checked.
 type Options struct {
 	Severity gates.Severity  // of an example that differs; "" is error
-	Files    func() []string // the paths of the tree's files, with slashes
+	Files    func() []string // returns the paths of the tree's files, with slashes
 	Base     gates.Room      // makes the tree of the base; nil compares with no base
 }
 
@@ -135,11 +135,7 @@ func (o Options) evaluate(ctx context.Context, l *gates.Look, list []Example) ([
 	for i := range out {
 		out[i] = result{unknown, "no file of Go, Python, JavaScript or Ruby defines " + list[i].root()}
 	}
-	jobs, err := o.jobs(l, list)
-	if err != nil {
-		return nil, err
-	}
-	for _, j := range jobs {
+	for _, j := range o.jobs(l.Subject(), list) {
 		found, err := j.run(ctx, l)
 		if err != nil {
 			return nil, err
@@ -162,12 +158,13 @@ func (o Options) evaluate(ctx context.Context, l *gates.Look, list []Example) ([
 
 // jobs finds the files that define the functions of examples, and groups the calls by the program that makes them. Files
 // of the change come before others.
-func (o Options) jobs(l *gates.Look, list []Example) (out []job, err error) {
-	s := l.Subject()
-	files := source(s.Dir, o.tree())
+func (o Options) jobs(s gates.Subject, list []Example) (out []job) {
+	changes := func(f file) bool { return slices.Contains(s.Changed, f.path) }
+	files := source(s.Dir, o.Files(), func(f file) bool {
+		return changes(f) && f.nameless() || slices.ContainsFunc(list, f.defines)
+	})
 	for i, e := range list {
 		found := lists.Filter(files, func(f file) bool { return f.defines(e) })
-		changes := func(f file) bool { return slices.Contains(s.Changed, f.path) }
 		if len(found) == 0 { // code may import what has no name of its own under any name
 			found = lists.Filter(files, func(f file) bool { return changes(f) && f.nameless() })
 		}
@@ -185,12 +182,5 @@ func (o Options) jobs(l *gates.Look, list []Example) (out []job, err error) {
 			out[at].cases = append(out[at].cases, c)
 		}
 	}
-	return out, nil
-}
-
-func (o Options) tree() []string {
-	if o.Files == nil {
-		return nil
-	}
-	return o.Files()
+	return out
 }
