@@ -64,7 +64,7 @@ type job struct {
 func source(dir string, paths []string, keep func(file) bool) (out []file) {
 	for _, p := range paths {
 		if ways[path.Ext(p)].driver == nil || language.IsTest(p) || language.Foreign(p) || language.Built(p) ||
-			strings.HasSuffix(p, ".d.ts") {
+			strings.HasSuffix(p, ".d.ts") || path.Ext(p) == ".json" && path.Base(p) != "package.json" {
 			continue
 		}
 		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(p)))
@@ -99,17 +99,23 @@ var ways = map[string]way{
 		[]string{`(?m)^(?:async )?def LAST\b`}, interpreted("python3", pythonDriver)},
 	".rb": {declares: []string{`(?m)^\s*(?:module|class) NAME\b`, `(?m)^def NAME\b`},
 		driver: interpreted("ruby", rubyDriver)},
-	".js": script, ".mjs": script, ".cjs": script, ".ts": script, ".mts": script, ".cts": script,
+	".json": {driver: script.driver}, // of package.json alone
+	".js":   script, ".mjs": script, ".cjs": script, ".ts": script, ".mts": script, ".cts": script,
 }
 
 // defines reports whether the file may define the function of an example.
 func (f file) defines(e Example) bool {
 	w, root, last := ways[path.Ext(f.path)], e.root(), e.last()
+	if f.is(root) {
+		return true
+	}
 	if path.Ext(f.path) == ".go" && root != last && packageOf(f.text) != root {
 		return false
 	}
 	stem := strings.TrimSuffix(path.Base(f.path), path.Ext(f.path))
 	switch named := strings.EqualFold(joined.Replace(stem), joined.Replace(root)); {
+	case path.Ext(f.path) == ".json":
+		return false
 	case named:
 		w.declares = slices.Concat(w.declares, w.exports)
 	case !strings.Contains(f.text, root) && !strings.Contains(f.text, last):
@@ -120,6 +126,21 @@ func (f file) defines(e Example) bool {
 		func(d string) bool { return regexp.MustCompile(names.Replace(d)).MatchString(f.text) })
 }
 
+// is reports whether the file is what code imports under the name: the package of a folder of Python, or the
+// package.json of a package of Node.
+func (f file) is(name string) bool {
+	switch path.Base(f.path) {
+	case "__init__.py":
+		return path.Base(path.Dir(f.path)) == name
+	case "package.json":
+		m := packageName.FindStringSubmatch(f.text)
+		return m != nil && strings.EqualFold(joined.Replace(m[1]), joined.Replace(name))
+	}
+	return false
+}
+
+var packageName = lazyre.New(`"name":\s*"(?:@[^"/]*/)?([^"/]+)"`)
+
 // nameless reports whether the file exports something that has no name of its own.
 func (f file) nameless() bool {
 	return slices.ContainsFunc(ways[path.Ext(f.path)].exports,
@@ -127,7 +148,7 @@ func (f file) nameless() bool {
 }
 
 // joined makes names of all styles equal: parse-url, parse_url and parseUrl.
-var joined = strings.NewReplacer("-", "", "_", "", ".", "")
+var joined = strings.NewReplacer("-", "", "_", "", ".", "", "/", "")
 
 // interpreted makes calls with a script of an interpreter.
 func interpreted(name, script string) func(call, string) driver {
@@ -171,7 +192,11 @@ func goCalls(c call, text string) driver {
 			if c.Raises != "" {
 				want = "error"
 			}
-			fmt.Fprintf(&calls, "\trun(%d, %s, %t, func() []interface{} { return all(%s) })\n", i, goValue(want), c.Raises != "",
+			value := goValue(want)
+			if c.Printed {
+				value = strconv.Quote(strings.Trim(want, `"'`))
+			}
+			fmt.Fprintf(&calls, "\trun(%d, %s, %t, func() []interface{} { return all(%s) })\n", i, value, c.Raises != "",
 				strings.TrimPrefix(goText(c.Call), pkg+"."))
 		}
 		text := strings.NewReplacer("PACKAGE", pkg, "MARK", mark, "CALLS", calls.String()).Replace(goDriver)

@@ -1,6 +1,6 @@
 // Makes the calls of a plan and compares their results with those that the plan shows.
-import { createRequire } from 'node:module'
-import { readFileSync } from 'node:fs'
+import Module, { createRequire } from 'node:module'
+import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import util from 'node:util'
@@ -10,7 +10,9 @@ process.argv.length = 1
 const words = { True: true, False: false, None: null, nil: null }
 
 async function load (file) {
-  const full = path.resolve(file)
+  let full = path.resolve(file)
+  if (path.basename(full) === 'package.json') full = entry(full)
+  if (/\.[cm]?ts$/.test(full) && !process.features.typescript) compile(full)
   try {
     return createRequire(full)(full)
   } catch (e) {
@@ -19,9 +21,36 @@ async function load (file) {
   }
 }
 
+// entry returns the file that other code gets when it imports a package.
+function entry (manifest) {
+  const p = JSON.parse(readFileSync(manifest, 'utf8'))
+  let at = p.exports && (p.exports['.'] || p.exports)
+  while (at && typeof at === 'object') at = at.import || at.default || at.node || at.require || Object.values(at)[0]
+  const full = path.resolve(path.dirname(manifest), at || p.main || 'index.js')
+  return [full, full + '.js', path.join(full, 'index.js')].find(f => statSync(f, { throwIfNoEntry: false })?.isFile()) || full
+}
+
+// compile lets require read TypeScript, with the compiler of the project.
+function compile (full) {
+  const ts = createRequire(full)('typescript')
+  const options = { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022, esModuleInterop: true, jsx: ts.JsxEmit.ReactJSX }
+  for (const ext of ['.ts', '.mts', '.cts', '.tsx']) {
+    Module._extensions[ext] = (m, name) => m._compile(ts.transpileModule(readFileSync(name, 'utf8'), { compilerOptions: options, fileName: name }).outputText, name)
+  }
+  const resolve = Module._resolveFilename
+  Module._resolveFilename = function (name, ...more) {
+    try {
+      return resolve.call(this, name, ...more)
+    } catch (e) {
+      if (!/^\..*\.[cm]?js$/.test(name)) throw e
+      return resolve.call(this, name.replace(/js$/, 'ts'), ...more)
+    }
+  }
+}
+
 function camel (file) {
   const stem = path.basename(file).replace(/\.\w+$/, '')
-  return (stem === 'index' ? path.basename(path.dirname(path.resolve(file))) : stem).replace(/[-_.]+(\w)/g, (_, c) => c.toUpperCase())
+  return (['index', 'package'].includes(stem) ? path.basename(path.dirname(path.resolve(file))) : stem).replace(/[-_.]+(\w)/g, (_, c) => c.toUpperCase())
 }
 
 async function namesOf (c) {
@@ -36,7 +65,7 @@ async function namesOf (c) {
   if (!(camel(c.file) in names)) names[camel(c.file)] = main
   const text = readFileSync(c.file, 'utf8')
   const exported = new RegExp('(?:module\\.exports|export default)\\s*=?\\s*(?:(?:async\\s+)?function\\*?\\s+|class\\s+)?' + c.root + '\\b')
-  if (!(c.root in names) && (exported.test(text) || (c.alias && typeof main === 'function'))) names[c.root] = main
+  if (!(c.root in names) && (exported.test(text) || c.file.endsWith('package.json') || (c.alias && typeof main === 'function'))) names[c.root] = main
   return names
 }
 
@@ -84,7 +113,7 @@ async function run (c) {
   try {
     want = evaluate(c.want, words)
   } catch {}
-  if (same(got, want) || (got && typeof got === 'object' && !Array.isArray(got) && String(got) === String(want))) return ['holds', '']
+  if (same(got, want) || (c.printed && String(got) === c.want) || (got && typeof got === 'object' && !Array.isArray(got) && String(got) === String(want))) return ['holds', '']
   return ['differs', `it returns ${shown}`]
 }
 

@@ -78,7 +78,7 @@ def run(case):
         return "differs", "it raises %s: %s" % (type(e).__name__, e)
     if case.get("raises"):
         return "differs", "it returns %r" % (got,)
-    if holds(got, case["want"], names):
+    if holds(got, case["want"], names) or case.get("printed") and str(got) == case["want"]:
         return "holds", ""
     return "differs", "it returns %r" % (got,)
 

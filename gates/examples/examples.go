@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lists"
@@ -102,7 +103,7 @@ func (o Options) look(ctx context.Context, l *gates.Look, list []Example) error 
 	return nil
 }
 
-func shorten(text string) string { return phrase.Fit(phrase.Line(text), 200) }
+func shorten(text string) string { return phrase.Fit(strings.ReplaceAll(text, "\n", " "), 200) }
 
 // before evaluates examples on the base of the change.
 func (o Options) before(ctx context.Context, l *gates.Look, list []Example) ([]result, error) {

@@ -86,6 +86,13 @@ func TestGate(t *testing.T) {
 				"func Parse(s string) ([]int, error) {\n\tif s == \"x\" {\n\t\treturn nil, errors.New(\"no\")\n\t}\n\treturn []int{1, 2}, nil\n}\n\nfunc main() {}\n"},
 			nil, "2 of 3 examples as shown; not decided: Parse(3): the program that makes the calls did not end as it should: FAIL"},
 
+		{"go that prints", "```go\nfmt.Println(Half(3)) // 1.5\nfmt.Println(Text(3)) // 3\n```", nil, map[string]string{"go.mod": "module x\n\ngo 1.24\n",
+			"h.go": "package x\n\nimport \"strconv\"\n\nfunc Half(n int) float64 { return float64(n) / 2 }\n\nfunc Text(n int) string { return strconv.Itoa(n) }\n"},
+			nil, "2 of 2 examples as shown"},
+		{"package of node", "`texts.slugify('A b')` is `'a-b'`", nil, map[string]string{"package.json": `{"name":"@x/texts","main":"lib"}`,
+			"lib/index.js": "exports.slugify = t => t.toLowerCase().replace(' ', '-')\n"}, nil, "1 of 1 example as shown"},
+		{"package of python", "`texts.slugify(\"A b\")` is `\"a-b\"`", nil, map[string]string{"src/texts/__init__.py": "from .slug import slugify\n",
+			"src/texts/slug.py": pyRight}, nil, "1 of 1 example as shown"},
 		{"ruby", "`Slug.make(\"A b\")` returns `\"a-b\"`, and `Slug.make(\"\")` raises `ArgumentError`.", nil,
 			map[string]string{"lib/slug.rb": "module Slug\n  def self.make(text)\n    raise ArgumentError if text.empty?\n    text.downcase\n  end\nend\n"},
 			differs(`the plan shows that Slug.make("A b") returns "a-b", but it returns "a b"`), "1 of 2 examples as shown"},

@@ -17,6 +17,8 @@ type Example struct {
 
 	// Firm says that the plan demands the result: "should return", or an assertion. Other words may describe a fault.
 	Firm bool `json:"firm,omitempty"`
+	// Printed says that the code prints the result, so Want is its text.
+	Printed bool `json:"printed,omitempty"`
 }
 
 // Args returns the arguments of the call as written.
@@ -47,8 +49,8 @@ var (
 		`(?:\s+the\s+(?:string|text|number|list|array|value|result))?)\s*:?\s*`)
 	fails = lazyre.New("^`?\\s*(?:(?:should|must|will|shall|has to|to)\\s+)?(?:(?:raise|throw|reject)s?(?:\\s+with)?\\s+(?:an?\\s+)?`?" +
 		"(\\w*(?:Error|Exception)\\w*)|(?:return|raise|throw)s? an (error|exception))\\b")
-	// remark matches the sign of a comment behind code.
-	remark = lazyre.New(`^;?\s*(?:#|//)\s*(?:=>|->|→|==|returns?:?\s)?\s*`)
+	// remark matches the sign of a comment behind code, on the same line or on the next one.
+	remark = lazyre.New(`^\)*;?(?:[ \t]*|[ \t]*\n[ \t]*)(?:#|//)[ \t]*(?:=>|->|→|==|(?:[Rr]eturns?|[Oo]utput|[Rr]esult|[Pp]rints):?(?:[ \t]|$))?[ \t]*`)
 	// wraps matches calls of test frameworks that compare a call with a result.
 	expects = lazyre.New(`^expect\(`)
 	matcher = lazyre.New(`^\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.eql|to\.deep\.equal|to eq|to eql)\(`)
@@ -69,6 +71,7 @@ var (
 	depends  = lazyre.New(`(?i)\b(?:currently|today|at present|instead|rather than|if|unless|when|depend\w*|varies|or)\b`)
 	demanded = lazyre.New(`(?i)\b(?:should|must|shall|has to|needs to)\b`)
 	asserted = lazyre.New(`^\s*(?:assert|expect|self\.assert|t\.|if got\b)|[aA]ssert|[eE]qual\(`)
+	printing = lazyre.New(`(?i)\b(?:print\w*|puts|echo|(?:console|log|fmt)\.\w+)\s*\(?[^()]*$`)
 	chained  = lazyre.New(`^\.\w+\(`)
 	ending   = lazyre.New(`[.!?;]\s|\n\s*\n|\n\s*(?:[-*+|>]|\d+[.)])\s|,\s+(?:but|while|whereas)\b`)
 
@@ -108,6 +111,7 @@ func Find(text string) (out []Example) {
 		at = end
 		before := text[strings.LastIndexByte(text[:from], '\n')+1 : from]
 		e.Firm = demanded.MatchString(text[from:end]) || asserted.MatchString(before+text[from:end])
+		e.Printed = printing.MatchString(before)
 		e.Line = 1 + strings.Count(text[:from], "\n")
 		if !slices.ContainsFunc(out, func(o Example) bool { return o.Call == e.Call }) {
 			out = append(out, e)
@@ -141,7 +145,8 @@ func free(block string, at int) bool {
 		if m := begins.FindStringSubmatch(line); m != nil {
 			return (m[1] == "" || m[1] == "self") && (i == 0 || !strings.HasPrefix(strings.TrimSpace(lines[i-1]), "@"))
 		}
-		if line != "" && !idle.MatchString(line) {
+		answered := i+1 < len(lines)-1 && commented.MatchString(lines[i+1]) // the line below says what the call returns
+		if line != "" && !idle.MatchString(line) && !(answered && callAt.MatchString(line)) {
 			return false
 		}
 	}
@@ -201,13 +206,17 @@ func exampleAt(text string, from, open int) (e Example, end int) {
 	if m == nil {
 		if line, prompt := promptOf(text, from); prompt && strings.HasPrefix(rest, "\n") {
 			value, _, _ := strings.Cut(rest[1:], "\n")
-			if e, n := checked(call, strings.TrimSpace(value), shut+1+len(value)); n > 0 && strings.TrimSpace(line) == ">>>" {
-				return e, n
+			value = strings.TrimSpace(value)
+			if _, n := valueOf(value); strings.TrimSpace(line) == ">>>" && (n > 0 && n == len(value) || plain.MatchString(value)) {
+				return Example{Call: call, Want: value}, shut + 1
 			}
 		}
 		return e, 0
 	}
 	want, n := valueOf(rest[m[1]:])
+	if line, _, _ := strings.Cut(rest[m[1]:], "\n"); n == 0 && whole && plain.MatchString(strings.TrimSpace(line)) {
+		want, n = strings.TrimSpace(line), len(line)
+	}
 	if n == 0 {
 		return e, 0
 	}

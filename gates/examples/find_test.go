@@ -37,6 +37,10 @@ func TestFind(t *testing.T) {
 			[]Example{{Call: `f(1)`, Want: `2`}}},
 		{"```python\n@with_server(\"a.b\")\ndef test_a():\n    assert f(1) == 2\n```", nil},
 		{"```js\njest.mock('./api')\ntest('a', () => {\n  expect(f(1)).toBe(2)\n})\n```", nil},
+		{"```js\nvar size = require('size')\nsize(1024);\n// output: '1KB'\n\nsize(2048);\n// '2KB'\nconsole.log(size(1)); // => 'B'\nsize(3) // three-b\n```",
+			[]Example{{Call: `size(1024)`, Want: `'1KB'`}, {Call: `size(2048)`, Want: `'2KB'`}, {Call: `size(1)`, Want: `'B'`}, {Call: `size(3)`, Want: `three-b`}}},
+		{"```js\nsize(1) // is-one\nsize.extend({})\nsize(2) // is-two\n```", []Example{{Call: `size(1)`, Want: `is-one`}}},
+		{"    >>> words(42)\n    forty-two\n", []Example{{Call: `words(42)`, Want: `forty-two`}}},
 		// values that are no values, and calls with variables
 		{"`slugify(text)` returns `\"a\"`", nil},
 		{"`slugify(text) -> str`", nil},
@@ -56,7 +60,7 @@ func TestFind(t *testing.T) {
 		{"`os.remove(\"a\")` returns `None`", nil},
 		{"`delete_user(\"a\")` returns `true`", nil},
 	} {
-		if diff := cmp.Diff(c.want, Find(c.text), cmpopts.IgnoreFields(Example{}, "Line", "Firm")); diff != "" {
+		if diff := cmp.Diff(c.want, Find(c.text), cmpopts.IgnoreFields(Example{}, "Line", "Firm", "Printed")); diff != "" {
 			t.Errorf("%s: %s", c.text, diff)
 		}
 	}
@@ -72,6 +76,18 @@ func TestFirm(t *testing.T) {
 		"```js\nf(1) // => 2\n```":                       false,
 	} {
 		if got := Find(text); len(got) != 1 || got[0].Firm != want {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}
+
+func TestPrinted(t *testing.T) {
+	for text, want := range map[string]bool{
+		"```go\nfmt.Printf(\"%s\", f(1)) // 2\n```": true,
+		"```js\nconsole.log(f(1)) // 2\n```":        true,
+		"```js\nf(1) // 2\n```":                     false,
+	} {
+		if got := Find(text); len(got) != 1 || got[0].Printed != want {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
