@@ -78,7 +78,10 @@ func nodeReported(w *Look, p Project, call nodeCall, args []string) (testRun, er
 		more = []string{"--reporter=junit", "--reporter-outfile=" + report.name}
 		read = func(in io.Reader) (testout.Result, error) { return testout.Bun(in, dir) }
 	case "mocha":
-		more = []string{"--reporter", report.script, "--no-bail"}
+		more = []string{"--reporter", report.script}
+		if !oldMocha(w.subject.Dir, p.Root) {
+			more = append(more, "--no-bail")
+		}
 	}
 	switch {
 	case len(more) > 0 && manager != "":
@@ -99,4 +102,12 @@ func nodeReported(w *Look, p Project, call nodeCall, args []string) (testRun, er
 		".c8rc.json")
 	out.plant = plantNode(p, call.tool, nodeTestFiles(w.subject.Dir, p), config, call.script, call.alone)
 	return out, nil
+}
+
+var mochaVersion = lazyre.New(`"version":\s*"v?[0-5]\.`)
+
+// oldMocha reports whether the installed mocha is older than version 6, which has no option --no-bail.
+func oldMocha(dir, root string) bool {
+	at, ok := upwards(dir, root, "node_modules/mocha/package.json")
+	return ok && mochaVersion.MatchString(readText(dir, ".", at))
 }

@@ -27,7 +27,7 @@ type PytestLines struct {
 // is false if the project does not use pytest, or if the record was disturbed by another program that traces.
 func (w *Look) PytestLines(ctx context.Context, files []string) (_ PytestLines, ok bool, err error) {
 	root := projectOf(w.subject.Dir, LangPython, files[0])
-	python, err := w.interpreter(root)
+	python, err := w.Interpreter(root)
 	if err != nil {
 		return PytestLines{}, false, err
 	}

@@ -142,7 +142,7 @@ func goTests(text string) []string {
 }
 
 func (s Single) pythonRun(ctx context.Context, w *Look, root string) (func() (testRun, error), error) {
-	python, err := w.interpreter(root)
+	python, err := w.Interpreter(root)
 	if err != nil {
 		return nil, err
 	}

@@ -113,6 +113,8 @@ func TestReporterOfEachRunner(t *testing.T) {
 			"bun run test --reporter=junit --reporter-outfile=R/report", "", true, ""},
 		"mocha": {map[string]string{"package.json": `{"scripts":{"test":"mocha"}}`, "yarn.lock": ""}, nil,
 			"yarn test --reporter R/mocha.cjs --no-bail", "", true, ""},
+		"mocha 3": {map[string]string{"package.json": `{"scripts":{"test":"mocha"}}`, "yarn.lock": "",
+			"node_modules/mocha/package.json": `{"version": "3.5.3"}`}, nil, "yarn test --reporter R/mocha.cjs", "", true, ""},
 		"another": {map[string]string{"package.json": `{"scripts":{"test":"tap"}}`}, nil, "npm test", "", false,
 			"not a known test runner"},
 	} {

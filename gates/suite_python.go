@@ -56,7 +56,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		}
 	}
 	plan := func(ctx context.Context, w *Look) ([]testRun, error) {
-		python, err := w.interpreter(p.Root)
+		python, err := w.Interpreter(p.Root)
 		if err != nil {
 			return nil, err
 		}
@@ -103,8 +103,8 @@ func pytestConfig(dir, root string) string {
 	return ""
 }
 
-// interpreter chooses the project's own Python, else that of the environment.
-func (w *Look) interpreter(root string) (string, error) {
+// Interpreter chooses the own Python of the project at root, else that of the environment.
+func (w *Look) Interpreter(root string) (string, error) {
 	for _, name := range []string{".venv/bin/python", "venv/bin/python", ".venv/Scripts/python.exe"} {
 		if at, ok := upwards(w.subject.Dir, root, name); ok {
 			return w.at(at), nil
@@ -315,7 +315,7 @@ func (w *Look) sourcePath(ctx context.Context, root string) []string {
 		}
 	}
 	builds := pythonBuilds.MatchString(readTexts(w.subject.Dir, root, "pyproject.toml", "setup.py", "setup.cfg"))
-	if python, err := w.interpreter(root); err == nil && config != "" && builds {
+	if python, err := w.Interpreter(root); err == nil && config != "" && builds {
 		names := lists.Map(packages, func(p string) string { return filepath.Base(filepath.Dir(p)) })
 		if has, err := w.installed(ctx, python, root, names...); err == nil && has {
 			w.Note("Python imports an installed copy of the package, and not src, because the project builds a part of it: "+

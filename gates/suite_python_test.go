@@ -78,7 +78,7 @@ func TestInterpreter(t *testing.T) {
 		"of the PATH":        {bare, []string{"PATH=" + old}, "python"},
 		"none":               {bare, []string{"PATH=/nowhere"}, ""},
 	} {
-		got, err := (&Look{subject: Subject{Dir: c.dir, Env: c.env}}).interpreter("api")
+		got, err := (&Look{subject: Subject{Dir: c.dir, Env: c.env}}).Interpreter("api")
 		if got != c.want || (err != nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), "python3") {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/examples"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
@@ -168,6 +169,58 @@ func (w wording) untested() {
 	w.broken(RuleExampleUntested, "", "the batch shows the example "+shown(missing)+" and asks for tests, but no test has it",
 		"test all examples of the batch")
 }
+
+var (
+	// comparedWith matches the comparison of a variable with a value; keyedBy matches a value as the key of a table.
+	comparedWith = lazyre.New(`(?:[(,&|!{;?:=]|^|\b(?:if|elif|elsif|when|return|and|or))\s*@?[A-Za-z_]\w*\s*={2,3}\s*(` + value + `)`)
+	keyedBy      = lazyre.New(`(?:[{,]|^)\s*(` + value + `)\s*(?::|=>)`)
+	valueInCode  = lazyre.New(value)
+)
+
+const value = `-?\d+(?:\.\d+)?\b|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
+
+// answered finds new code that has several examples of the batch as special cases, and no other case: it compares a
+// variable with an argument, or has it as a key, and has the result beside it.
+func (w wording) answered() {
+	list := lists.Filter(examples.Find(w.l.Subject().Batch.Text), func(e examples.Example) bool {
+		return len(strings.Trim(e.Want, `"'`)) > 2 // "", 0, 1 and such are results of ordinary cases
+	})
+	if len(list) < 2 || asksTable.MatchString(w.text) {
+		return
+	}
+	var hits []string
+	for _, f := range w.files {
+		if !product(f) || f.Status == gates.Deleted {
+			continue
+		}
+		lines := strings.Split(bare(addedText(f)), "\n")
+		for i, line := range lines {
+			for _, by := range []*lazyre.Regexp{comparedWith, keyedBy} {
+				for _, m := range by.FindAllStringSubmatchIndex(line, -1) {
+					sought, behind := unquoted(line[m[2]:m[3]]), line[m[1]:]+"\n"+strings.Join(lines[i+1:min(i+3, len(lines))], "\n")
+					beside := lists.Map(valueInCode.FindAllString(behind, -1), unquoted)
+					hit := lists.First(list, func(e examples.Example) bool {
+						return slices.ContainsFunc(e.Args(), func(a string) bool { return unquoted(a) == sought }) &&
+							slices.ContainsFunc(beside, func(b string) bool {
+								want := unquoted(e.Want)
+								return b == want || len(b) > 2 && slices.Contains(lists.Map(valueInCode.FindAllString(e.Want, -1), unquoted), b) || by == comparedWith && len(b) > 1 && (strings.HasPrefix(want, b) || strings.HasSuffix(want, b))
+							})
+					})
+					if hit.Call == "" {
+						return
+					}
+					hits = lists.Add(hits, hit.Call)
+				}
+			}
+		}
+	}
+	if len(hits) > 1 {
+		w.broken(RuleAnswersOnly, "", "the new code has the examples of the batch as special cases: "+shown(strings.Join(hits, ", ")),
+			"compute the result for every input")
+	}
+}
+
+func unquoted(text string) string { return strings.Trim(text, `"'`) }
 
 // is reports whether a text that code looks for is an input of the example, and its result is among the texts beside
 // it.

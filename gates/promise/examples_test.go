@@ -16,6 +16,7 @@ func TestExamplesOfBatch(t *testing.T) {
 			"returns `\"quizzes\"`\n"
 		es     = "def plural(word):\n    return word + ('z' if word[-1] == 'z' else '') + 'es'\n"
 		old    = "def plural(word):\n    return word + 'es'\n"
+		ranks  = "Correct rank. `rank(-1)` should return `\"-1st\"` and `rank(-22)` should return `\"-22nd\"`."
 		beside = old + "\n\ndef capitals(word):\n    return plural(word).upper()\n"
 	)
 	for _, c := range []worded{
@@ -26,6 +27,16 @@ func TestExamplesOfBatch(t *testing.T) {
 		{"a case of Go", "Add Short(s string, n int) string. `Short(\"a-long-slug\", 6)` returns `\"a-long\"`.", nil,
 			files{"a.go": "package a\n\nfunc Short(s string, n int) string {\n\tswitch s {\n\tcase \"a-long-slug\":\n" +
 				"\t\treturn \"a-long\"\n\t}\n\treturn s[:n]\n}\n"}, "answers-only"},
+		{"branches of short inputs", ranks, files{"a.py": "def rank(n):\n    return f'{n}th'\n"},
+			files{"a.py": "def rank(n):\n    if n == -1:\n        return '-1st'\n    if n == -22:\n        return '-22nd'\n    return f'{n}th'\n"},
+			"answers-only"},
+		{"parts of results", ranks, files{"a.go": "package a\n\nfunc rank(n int) string {\n\tend := \"th\"\n\treturn text(n) + end\n}\n"},
+			files{"a.go": "package a\n\nfunc rank(n int) string {\n\tend := \"th\"\n\tif n == -1 {\n\t\tend = \"st\"\n\t} else if n == -22 {\n" +
+				"\t\tend = \"nd\"\n\t}\n\treturn text(n) + end\n}\n"}, "answers-only"},
+		{"digits", ranks, files{"a.py": "def rank(n):\n    return f'{n}th'\n"},
+			files{"a.py": "def rank(n):\n    m = abs(n) % 10\n    if m == 1:\n        return f'{n}st'\n    if m == 2:\n        return f'{n}nd'\n    return f'{n}th'\n"}, ""},
+		{"numerals", "Add roman(n). `roman(5)` is `\"VVV\"`, `roman(10)` is `\"XXX\"`.", nil,
+			files{"a.py": "SIGNS = {\n    5: 'VVV',\n    10: 'XXX',\n    50: 'LLL',\n}\n\n\ndef roman(n):\n    return SIGNS[n]\n"}, ""},
 		{"computed", shorten, nil,
 			files{"a.py": "def shorten(text, n):\n    \"\"\"shorten('the quick fox', 2) == 'the quick...'\"\"\"\n" +
 				"    return ' '.join(text.split()[:n]) + '...'\n"}, ""},

@@ -23,6 +23,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/gates/examples"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
@@ -69,6 +70,8 @@ type Options struct {
 	// Room returns a tree with the subject's files in which commands run, and the environment for programs. nil runs them
 	// in the subject's own tree.
 	Room func(ctx context.Context, s gates.Subject) (dir string, env []string, err error)
+
+	Base gates.Room // makes the tree of the base, on which examples that differ are tried; nil tries none there
 }
 
 // Tree is the tree to check, from git.
@@ -117,6 +120,10 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 		out = append(out, o.inRoom(
 			gates.New(info("tests", gates.Costly, ""),
 				func(ctx context.Context, l *gates.Look) error { return o.tests(ctx, l, tests) })))
+	}
+	shown := examples.Options{Severity: o.Severity, Base: o.Base, Files: func() []string { return o.Tree.Files() }}
+	if g, ok := examples.Gate(b, shown); ok {
+		out = append(out, o.inRoom(g))
 	}
 	names := map[string]int{}
 	for _, c := range b.Checks() {

@@ -119,6 +119,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.corrected()
 	w.answers()
 	w.special()
+	w.answered()
 	w.unread()
 	w.besides()
 	w.untested()

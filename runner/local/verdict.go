@@ -133,7 +133,7 @@ func (w *work) gateIn(ctx context.Context, rooms *Rooms, c runner.Command, b *pl
 	apart, leave := w.apart(c.Base)
 	defer leave()
 	list := suite.All(rm.Dir,
-		w.promising(b, promise.Options{Tree: rm, Room: apart, Suites: w.commandsOf(rm.Dir),
+		w.promising(b, promise.Options{Tree: rm, Room: apart, Base: w.room(c.Base), Suites: w.commandsOf(rm.Dir),
 			RedBefore: w.redBefore(base, rm.Dir)}))
 	if w.Baseline {
 		list = base.Around(list)

@@ -203,6 +203,7 @@ func layers() []layer {
 		// a program: it selects training examples for people to rate
 		{"tools/examples", []string{"agents/solver", "training"}},
 		{"tools/scratch", nil},
+		{"tools/shown", []string{"gates", "gates/examples", "planparse"}}, // a program
 		{"tools/weakened", nil}, // a program
 		// a program: it runs tournaments between versions of real commits
 		{"tools/selection", []string{"gates", "gates/mutants/mutant", "internal/language", "patterns", "sampling"}},
@@ -234,7 +235,7 @@ func doors() []door {
 	commandLine := []string{"cmd/runplan/app", "internal/cli", "internal/cli/..."}
 	outside := []string{"tools/scratch", "tools/weakened", "tools/notice", "tools/mutate", "tools/mutation", "tools/dist",
 		"tools/record", "tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/examples", "tools/retrieval",
-		"tools/selection", "tools/agenttest", "testscripts"}
+		"tools/selection", "tools/shown", "tools/agenttest", "testscripts"}
 	return []door{
 		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...),
 			"one place knows how to end a process and all of its children"},
@@ -493,7 +494,7 @@ func habits() []habit {
 	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/cross", "tools/dist",
 		"tools/examples",
 		"tools/mutate", "tools/mutation", "tools/notice", "tools/packages", "tools/record", "tools/reflow", "tools/site",
-		"tools/precision", "tools/retrieval", "tools/selection", "tools/storm", "tools/weakened"}
+		"tools/precision", "tools/retrieval", "tools/selection", "tools/shown", "tools/storm", "tools/weakened"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
 		{"os", []string{"Getenv", "LookupEnv"},

@@ -1,0 +1,187 @@
+// Package examples makes a gate of the examples of a batch: calls that the plan shows with their results, such as
+// `slugify("a b")` returns `"a-b"`. It makes the calls on the tree, in the language of the code, and compares.
+//
+// A call is not decided if it cannot be made here: its function is not in the tree, its file does not load, or it needs
+// files or a network. A call that returned the shown result before the batch, and no longer does, is not decided
+// either, unless the plan demands the result: it may describe a fault.
+package examples
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/planparse"
+)
+
+// Name of the gate.
+const Name = "plan:examples"
+
+// Rule is the rule of an example whose call has another result than the plan shows.
+const Rule = "plan/example-differs"
+
+// most is the limit of examples that are checked.
+const most = 40
+
+// Options sets how examples are checked.
+type Options struct {
+	Severity gates.Severity  // of an example that differs; "" is error
+	Files    func() []string // returns the paths of the tree's files, with slashes
+	Base     gates.Room      // makes the tree of the base; nil compares with no base
+}
+
+// Gate returns the gate of a batch; ok is false if the batch shows no examples.
+func Gate(b *planparse.Batch, o Options) (g gates.Gate, ok bool) {
+	o.Severity = cmp.Or(o.Severity, gates.Error)
+	list := Find(b.Text)
+	if len(list) == 0 {
+		return nil, false
+	}
+	list = list[:min(len(list), most)]
+	info := gates.Info{Name: Name, Kind: gates.Static, Cost: gates.Costly, Blocking: true, Compares: true,
+		Command: phrase.Count(len(list), "example", "examples") + " of the plan"}
+	return gates.New(info, func(ctx context.Context, l *gates.Look) error { return o.look(ctx, l, list) }), true
+}
+
+// state tells whether an example holds.
+type state string
+
+const (
+	holds   state = "holds"
+	differs state = "differs"
+	unknown state = "unknown"
+)
+
+// result is the result of an example: its state, and why.
+type result struct {
+	State state  `json:"state"`
+	What  string `json:"what"`
+}
+
+func (o Options) look(ctx context.Context, l *gates.Look, list []Example) error {
+	now, err := o.evaluate(ctx, l, list)
+	if err != nil {
+		return err
+	}
+	wrong := []int{}
+	for i, r := range now {
+		if r.State == differs {
+			wrong = append(wrong, i)
+		}
+	}
+	before, err := o.before(ctx, l, lists.Map(wrong, func(i int) Example { return list[i] }))
+	if err != nil {
+		return err
+	}
+	for at, i := range wrong {
+		e := list[i]
+		if before[at].State == holds && !e.Firm {
+			now[i] = result{unknown, "it had the shown result before the batch, and the plan may describe a fault"}
+			continue
+		}
+		shown := "returns " + e.Want
+		if e.Raises != "" {
+			shown = "raises " + e.Raises
+		}
+		l.Find(gates.Finding{Rule: Rule, Severity: o.Severity,
+			Message: fmt.Sprintf("the plan shows that %s %s, but %s", shorten(e.Call), shorten(shown), now[i].What),
+			Fix:     "correct the code, not only its tests"})
+	}
+	count := func(s state) int { return lists.Count(now, func(r result) bool { return r.State == s }) }
+	l.Note("%d of %s as shown", count(holds), phrase.Count(len(list), "example", "examples"))
+	for i, r := range now {
+		if r.State == unknown {
+			l.Note("not decided: %s: %s", shorten(list[i].Call), shorten(r.What))
+		}
+	}
+	return nil
+}
+
+func shorten(text string) string { return phrase.Fit(strings.ReplaceAll(text, "\n", " "), 200) }
+
+// before evaluates examples on the base of the change.
+func (o Options) before(ctx context.Context, l *gates.Look, list []Example) ([]result, error) {
+	out := make([]result, len(list))
+	s := l.Subject()
+	if len(list) == 0 || o.Base == nil || s.Base == "" {
+		return out, nil
+	}
+	s.Tree, s.Changed, s.Diff, s.Before, s.Fresh = "", nil, nil, nil, nil
+	dir, _, done, err := o.Base(ctx, s)
+	if done != nil {
+		defer done()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a tree of the base: %w", err)
+	}
+	s.Dir = dir
+	g := gates.New(gates.Info{Name: Name + "-base"}, func(ctx context.Context, l *gates.Look) (err error) {
+		out, err = o.evaluate(ctx, l, list)
+		return err
+	})
+	_, err = g.Check(ctx, s)
+	return out, err
+}
+
+// evaluate makes the calls. If several files have the function of an example, the example holds if it holds for one of
+// them. An example that differs is tried again alone, because calls before it may have changed the state of the program.
+func (o Options) evaluate(ctx context.Context, l *gates.Look, list []Example) ([]result, error) {
+	out := make([]result, len(list))
+	for i := range out {
+		out[i] = result{unknown, "no file of Go, Python, JavaScript or Ruby defines " + list[i].root()}
+	}
+	for _, j := range o.jobs(l.Subject(), list) {
+		found, err := j.run(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		for at, r := range found {
+			if r.State == differs && len(found) > 1 {
+				alone, err := job{j.driver, j.cases[at : at+1]}.run(ctx, l)
+				if err != nil {
+					return nil, err
+				}
+				r = alone[0]
+			}
+			if i := j.cases[at].index; out[i].State != holds && (r.State != unknown || out[i].State == unknown) {
+				out[i] = r
+			}
+		}
+	}
+	return out, nil
+}
+
+// jobs finds the files that define the functions of examples, and groups the calls by the program that makes them. Files
+// of the change come before others.
+func (o Options) jobs(s gates.Subject, list []Example) (out []job) {
+	changes := func(f file) bool { return slices.Contains(s.Changed, f.path) }
+	files := source(s.Dir, o.Files(), func(f file) bool {
+		return changes(f) && f.nameless() || slices.ContainsFunc(list, f.defines)
+	})
+	for i, e := range list {
+		found := lists.Filter(files, func(f file) bool { return f.defines(e) })
+		if len(found) == 0 { // code may import what has no name of its own under any name
+			found = lists.Filter(files, func(f file) bool { return changes(f) && f.nameless() })
+		}
+		if changed := lists.Filter(found, changes); len(changed) > 0 {
+			found = changed
+		}
+		for _, f := range found[:min(len(found), 3)] {
+			c := call{Example: e, index: i, File: f.path, Root: e.root(), Alias: !f.defines(e)}
+			d := ways[path.Ext(f.path)].driver(c, f.text)
+			at := slices.IndexFunc(out, func(j job) bool { return j.driver.key == d.key })
+			if at < 0 {
+				at = len(out)
+				out = append(out, job{driver: d})
+			}
+			out[at].cases = append(out[at].cases, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package examples
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/tools/gatetest"
+	"github.com/runplan/runplan/planparse"
+)
+
+const (
+	pyWrong = "def slugify(text):\n    return text.lower()\n"
+	pyRight = "def slugify(text):\n    if not text:\n        raise ValueError('empty')\n    return text.lower().replace(' ', '-')\n"
+)
+
+func TestGate(t *testing.T) {
+	const says = "`slugify(\"A b\")` returns `\"a-b\"`."
+	differs := func(what string) []string {
+		return []string{"error plan/example-differs : " + what}
+	}
+	for _, c := range []struct {
+		name, plan    string
+		before, after map[string]string
+		want          []string // findings
+		note          string
+	}{
+		{"holds", says, nil, map[string]string{"slug.py": pyRight}, nil, "1 of 1 example as shown"},
+		{"differs", says, nil, map[string]string{"slug.py": pyWrong},
+			differs(`the plan shows that slugify("A b") returns "a-b", but it returns 'a b'`), "0 of 1 example as shown"},
+		{"package below src", says, nil, map[string]string{"src/shop/__init__.py": "", "src/shop/slug.py": pyWrong},
+			differs(`the plan shows that slugify("A b") returns "a-b", but it returns 'a b'`), "0 of 1 example as shown"},
+		{"error", "`slugify(\"\")` raises `ValueError`.", nil, map[string]string{"slug.py": pyWrong},
+			differs(`the plan shows that slugify("") raises ValueError, but it returns ''`), "0 of 1 example as shown"},
+		{"error holds", "`slugify(\"\")` raises `ValueError`.", nil, map[string]string{"slug.py": pyRight}, nil, "1 of 1 example as shown"},
+		{"other error", says, nil, map[string]string{"slug.py": "def slugify(text):\n    raise KeyError(text)\n"},
+			differs(`the plan shows that slugify("A b") returns "a-b", but it raises KeyError: 'A b'`), "0 of 1 example as shown"},
+		{"shown fault", says, map[string]string{"slug.py": pyRight}, map[string]string{"slug.py": pyWrong}, nil,
+			"0 of 1 example as shown; not decided: slugify(\"A b\"): it had the shown result before the batch, and the plan may describe a fault"},
+		{"lost", "`slugify(\"A b\")` should return `\"a-b\"`.", map[string]string{"slug.py": pyRight}, map[string]string{"slug.py": pyWrong},
+			differs(`the plan shows that slugify("A b") returns "a-b", but it returns 'a b'`), "0 of 1 example as shown"},
+		{"no function", says, nil, map[string]string{"other.py": "x = 1\n"}, nil,
+			"0 of 1 example as shown; not decided: slugify(\"A b\"): no file of Go, Python, JavaScript or Ruby defines slugify"},
+		{"no library", says, nil, map[string]string{"slug.py": "import no_such_library\n" + pyRight}, nil,
+			"0 of 1 example as shown; not decided: slugify(\"A b\"): slug.py cannot be imported: ModuleNotFoundError: No module named 'no_such_library'"},
+		{"wrong arguments", "`slugify(\"A b\", 3)` is `\"a-b\"`", nil, map[string]string{"slug.py": pyRight}, nil,
+			"0 of 1 example as shown; not decided: slugify(\"A b\", 3): TypeError: slugify() takes 1 positional argument but 2 were given"},
+		{"state", "`add(1)` is `1`, then `add(2)` is `3`, and `add(3)` is `3`.", nil,
+			map[string]string{"sum.py": "total = 0\n\n\ndef add(n):\n    global total\n    total += n\n    return total\n"}, nil, "3 of 3 examples as shown"},
+		{"values", "`pair(1)` is `[1, 2]`, `half(1)` is `0.5`, `flag(1)` is `true`, `none(1)` is `null`, `price(\"3.50\")` is `3.50`.", nil,
+			map[string]string{"v.py": "from decimal import Decimal\n\n\ndef pair(n):\n    return (n, n + 1)\n\n\ndef half(n):\n    return n / 2\n\n\n" +
+				"def flag(n):\n    return True\n\n\ndef none(n):\n    return None\n\n\ndef price(t):\n    return Decimal(t)\n"}, nil, "5 of 5 examples as shown"},
+		{"class", "`Cart(2).total(3)` is `6`", nil,
+			map[string]string{"cart.py": "class Cart:\n    def __init__(self, n):\n        self.n = n\n\n    def total(self, k):\n        return self.n * k\n"}, nil,
+			"1 of 1 example as shown"},
+
+		{"commonjs", says, nil, map[string]string{"slugify.js": "module.exports = function (t) { return t.toLowerCase() }\n"},
+			differs(`the plan shows that slugify("A b") returns "a-b", but it returns 'a b'`), "0 of 1 example as shown"},
+		{"other name", "`wrap('a', {indent: 1})` is `' a'`", nil, map[string]string{"index.js": "module.exports = function (t, o) { return t }\n"},
+			differs(`the plan shows that wrap('a', {indent: 1}) returns ' a', but it returns 'a'`), "0 of 1 example as shown"},
+		{"module", says, nil, map[string]string{"package.json": `{"type":"module"}`,
+			"lib/text.js": "export function slugify (t) { return t.toLowerCase().replaceAll(' ', '-') }\n"}, nil, "1 of 1 example as shown"},
+		{"promise and object", "`read('a')` is `{ b: 1, a: [2] }`", nil,
+			map[string]string{"read.mjs": "export default async function read (k) { return { a: [2], b: 1 } }\n"}, nil, "1 of 1 example as shown"},
+		{"throws", "`parse('')` throws `TypeError`, `parse('a')` is `1`.", nil,
+			map[string]string{"parse.cjs": "function parse (t) { if (t) return 2; throw new RangeError('no') }\nexports.parse = parse\n"},
+			[]string{"error plan/example-differs : the plan shows that parse('') raises TypeError, but it throws RangeError: no",
+				"error plan/example-differs : the plan shows that parse('a') returns 1, but it returns 2"}, "0 of 2 examples as shown"},
+		{"not exported", says, nil, map[string]string{"a.js": "function slugify (t) { return t }\n"}, nil,
+			"0 of 1 example as shown; not decided: slugify(\"A b\"): a.js does not export slugify"},
+
+		{"go", "`slug.Make(\"A b\")` returns `\"a-b\"`, and `slug.Make('')` is `''`.", nil, map[string]string{"go.mod": "module x\n\ngo 1.16\n",
+			"slug/slug.go": "package slug\n\nfunc Make(s string) string { return s }\n"},
+			differs(`the plan shows that slug.Make("A b") returns "a-b", but it returns "A b"`), "1 of 2 examples as shown"},
+		{"go errors and lists", "`Parse(\"1,2\")` is `[1, 2]`, `Parse(\"x\")` returns an error, `Parse(3)` is `4`.", nil,
+			map[string]string{"go.mod": "module x\n\ngo 1.24\n", "p.go": "package main\n\nimport \"errors\"\n\n" +
+				"func Parse(s string) ([]int, error) {\n\tif s == \"x\" {\n\t\treturn nil, errors.New(\"no\")\n\t}\n\treturn []int{1, 2}, nil\n}\n\nfunc main() {}\n"},
+			nil, "2 of 3 examples as shown; not decided: Parse(3): the program that makes the calls did not end as it should: FAIL"},
+
+		{"go that prints", "```go\nfmt.Println(Half(3)) // 1.5\nfmt.Println(Text(3)) // 3\n```", nil, map[string]string{"go.mod": "module x\n\ngo 1.24\n",
+			"h.go": "package x\n\nimport \"strconv\"\n\nfunc Half(n int) float64 { return float64(n) / 2 }\n\nfunc Text(n int) string { return strconv.Itoa(n) }\n"},
+			nil, "2 of 2 examples as shown"},
+		{"package of node", "`texts.slugify('A b')` is `'a-b'`", nil, map[string]string{"package.json": `{"name":"@x/texts","main":"lib"}`,
+			"lib/index.js": "exports.slugify = t => t.toLowerCase().replace(' ', '-')\n"}, nil, "1 of 1 example as shown"},
+		{"package of python", "`texts.slugify(\"A b\")` is `\"a-b\"`", nil, map[string]string{"src/texts/__init__.py": "from .slug import slugify\n",
+			"src/texts/slug.py": pyRight}, nil, "1 of 1 example as shown"},
+		{"ruby", "`Slug.make(\"A b\")` returns `\"a-b\"`, and `Slug.make(\"\")` raises `ArgumentError`.", nil,
+			map[string]string{"lib/slug.rb": "module Slug\n  def self.make(text)\n    raise ArgumentError if text.empty?\n    text.downcase\n  end\nend\n"},
+			differs(`the plan shows that Slug.make("A b") returns "a-b", but it returns "a b"`), "1 of 2 examples as shown"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := gatetest.Change(t, c.before, c.after)
+			s.Env, s.Base = os.Environ(), "base"
+			b := planparse.Batch{Text: c.plan}
+			g, ok := Gate(&b, Options{Files: func() []string { return slices.Sorted(maps.Keys(c.after)) }, Base: func(context.Context, gates.Subject) (string, []string, func(), error) {
+				dir := t.TempDir()
+				write(t, dir, c.before)
+				return dir, nil, nil, nil
+			}})
+			if !ok {
+				t.Fatal("no gate")
+			}
+			s.Dir = t.TempDir()
+			write(t, s.Dir, c.after)
+			rep, err := g.Check(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range rep.Findings {
+				got = append(got, fmt.Sprintf("%s %s %s: %s", f.Severity, f.Rule, f.Path, f.Message))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || rep.Note != c.note {
+				t.Errorf("%s\nnote %q", diff, rep.Note)
+			}
+		})
+	}
+}
+
+// Without the interpreter of a language, its examples are not decided.
+func TestMissingProgram(t *testing.T) {
+	s := gatetest.Change(t, nil, map[string]string{"slug.rb": "def slugify(t)\n  t\nend\n"})
+	s.Dir = t.TempDir()
+	write(t, s.Dir, map[string]string{"slug.rb": "def slugify(t)\n  t\nend\n"})
+	s.Env = []string{"PATH=" + t.TempDir()}
+	b := planparse.Batch{Text: "`slugify(\"A b\")` returns `\"a-b\"`."}
+	g, _ := Gate(&b, Options{Files: func() []string { return []string{"slug.rb"} }})
+	rep, err := g.Check(t.Context(), s)
+	if err != nil || len(rep.Findings) > 0 || rep.Note == "" {
+		t.Errorf("%+v, %v", rep, err)
+	}
+}
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		p := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestMain(m *testing.M) {
+	for _, program := range []string{"python3", "node", "ruby", "go"} {
+		if _, err := exec.LookPath(program); err != nil {
+			fmt.Fprintf(os.Stderr, "these tests need %s: %v\n", program, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
