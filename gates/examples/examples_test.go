@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/tools/gatetest"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/tools/gatetest"
 )
 
 const (
