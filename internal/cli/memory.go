@@ -16,7 +16,7 @@ var memory struct {
 // SaveMemory makes a command keep its heap small from its first collection on, unless it calls [CollectAt]. A run
 // mostly waits for agents and gates, so low memory use matters more than CPU time. A GOGC of the user stays in effect.
 func (a *App) SaveMemory() {
-	if _, given := a.Getenv("GOGC"); given {
+	if own, _ := a.Getenv("GOGC"); own != "" {
 		return
 	}
 	runtime.AddCleanup(new(*byte), func(struct{}) { saveMemory() }, struct{}{})
