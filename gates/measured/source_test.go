@@ -44,7 +44,7 @@ var foreign = map[string]string{
 	"gates/rules/rules.go: s.Rule":                                         "patterns",
 	"gates/secrets/secrets.go: m.Kind.ID":                                  "the kinds of secrets",
 	"gates/review/security/tools.go: h.rule":                               "security tools",
-	"gates/plugin/answer.go: line(r.text(in.GetRule(), maxRule), maxRule)": "plugins",
+	"gates/plugin/answer.go: line(r.text(in.Rule, maxRule), maxRule)": "plugins",
 	"gates/blueprint/lifecycle/inrun.go: d.Dimension":                      "func Dimensions",
 	`gates/review/ask.go: k.name + "/" + rule`:                             "func words, see reviewed",
 	"gates/pipeline.go: clean(f.Rule, 200)":                                "a cleaned copy",
