@@ -59,6 +59,9 @@ func TestGate(t *testing.T) {
 		{"values", "`pair(1)` is `[1, 2]`, `half(1)` is `0.5`, `flag(1)` is `true`, `none(1)` is `null`, `price(\"3.50\")` is `3.50`.", nil,
 			map[string]string{"v.py": "from decimal import Decimal\n\n\ndef pair(n):\n    return (n, n + 1)\n\n\ndef half(n):\n    return n / 2\n\n\n" +
 				"def flag(n):\n    return True\n\n\ndef none(n):\n    return None\n\n\ndef price(t):\n    return Decimal(t)\n"}, nil, "5 of 5 examples as shown"},
+		{"object with all names", "`Names(a=1).flat(2)` is `{\"a\": [{\"a\": 1}]}`, and `twice(1)` is `[1, 1]`.", nil,
+			map[string]string{"names.py": "class Names(dict):\n    def __getattr__(self, name):\n        return name\n\n    def flat(self, n):\n" +
+				"        return {\"a\": [self]}\n\n\ndef twice(n):\n    yield n\n    yield n\n"}, nil, "2 of 2 examples as shown"},
 		{"class", "`Cart(2).total(3)` is `6`", nil,
 			map[string]string{"cart.py": "class Cart:\n    def __init__(self, n):\n        self.n = n\n\n    def total(self, k):\n        return self.n * k\n"}, nil,
 			"1 of 1 example as shown"},
