@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
-	"github.com/runplan/runplan/internal/lists"
 )
 
 // Example is a call that a plan shows with its result.
@@ -51,34 +50,19 @@ var (
 		"(\\w*(?:Error|Exception)\\w*)|(?:return|raise|throw)s? an (error|exception))\\b")
 	// remark matches the sign of a comment behind code, on the same line or on the next one.
 	remark = lazyre.New(`^\)*;?(?:[ \t]*|[ \t]*\n[ \t]*)(?:#|//)[ \t]*(?:=>|->|→|==|(?:[Rr]eturns?|[Oo]utput|[Rr]esult|[Pp]rints):?(?:[ \t]|$))?[ \t]*`)
-	// wraps matches calls of test frameworks that compare a call with a result.
-	expects = lazyre.New(`^expect\(`)
+	// asserts matches functions of test frameworks that compare a call with a result, matcher what follows expect(…).
 	matcher = lazyre.New(`^\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.eql|to\.deep\.equal|to eq|to eql)\(`)
-	asserts = lazyre.New(`^(?:self\.)?(?:t\.|assert\.)?(?:equal|strictEqual|deepEqual|deepStrictEqual|is|same|assertEquals?|assert_equal|(?:[Rr]equire|[Aa]ssert)\.Equal)\($`)
+	asserts = lazyre.New(`^(?:self\.)?(?:t\.|assert\.)?(?:equal|strictEqual|deepEqual|deepStrictEqual|is|same|assertEquals?|assert_equal|(?:[Rr]equire|[Aa]ssert)\.Equal)$`)
 
-	// literal matches a result that is a value and no description.
-	keyword = lazyre.New(`^(?:true|false|True|False|None|null|nil|undefined|NaN)\b`)
-	numeral = lazyre.New(`^[-+]?\d[\d_]*(?:\.\d+)?(?:e[-+]?\d+)?\b`)
-	// plain matches a result without quotation marks that can only be a text.
-	plain = lazyre.New(`^[\w.:/@#%+-]*[-/@#%+][\w.:/@#%+-]*$`)
-	// stops matches what may follow a value that has no marks of its own: it is no part of a longer expression or phrase.
-	stops = lazyre.New("^\\s*?(?:$|\n|\\s*(?:[,;:)|`*]|\\.(?:\\s|$)|#|//|\\{\n)|\\s+(?:and|for|because|since|as)\\b)")
-
-	// asItIs matches words, before a call, of a sentence about the code as it is or about what it should not do; depends
-	// matches words behind it that make the result a matter of conditions.
-	asItIs = lazyre.New(`(?i)\b(?:currently|today|at present|(?:right|for|by|until) now|so far|bugs?|wrong\w*|incorrect\w*|` +
-		`unexpected\w*|used to|previously|actual\w*|instead of|rather than|never|no longer|not|imagine|suppose|if|unless)\b|n't\b`)
-	depends  = lazyre.New(`(?i)\b(?:currently|today|at present|instead|rather than|if|unless|when|depend\w*|varies|or)\b`)
-	demanded = lazyre.New(`(?i)\b(?:should|must|shall|has to|needs to)\b`)
-	asserted = lazyre.New(`^\s*(?:assert|expect|self\.assert|t\.|if got\b)|[aA]ssert|[eE]qual\(`)
-	printing = lazyre.New(`(?i)\b(?:print\w*|puts|echo|(?:console|log|fmt)\.\w+)\s*\(?[^()]*$`)
-	chained  = lazyre.New(`^\.\w+\(`)
-	ending   = lazyre.New(`[.!?;]\s|\n\s*\n|\n\s*(?:[-*+|>]|\d+[.)])\s|,\s+(?:but|while|whereas)\b`)
-
+	fencedCode = lazyre.New("(?m)^[ \t]*```[^\n]*\n((?s:.*?))^[ \t]*```")
+	asserted   = lazyre.New(`^\s*(?:assert|expect|self\.assert|t\.|if got\b)|[aA]ssert|[eE]qual\(`)
+	printing   = lazyre.New(`(?i)\b(?:print\w*|puts|echo|(?:console|log|fmt)\.\w+)\s*\(?[^()]*$`)
+	chained    = lazyre.New(`^\.\w+\(`)
 	// inArgs matches names in arguments that are no value: variables. constructed matches those that are values.
 	inArgs      = lazyre.New(`[A-Za-z_$][\w$]*`)
 	constructed = lazyre.New(`^\s*(?:\(|\.\s*\w|=[^=]|:)`)
-	// outside matches calls that act on the world outside of the code.
+	// outside matches calls of libraries and words of languages; acting matches names of functions that change something
+	// and are not called for their result.
 	outside = lazyre.New(`^(?:os|sys|shutil|subprocess|fs|child_process|process|requests|http|https|axios|fetch|exec|eval|system|require|import|` +
 		`File|FileUtils|Dir|Kernel|IO|print|println|console|fmt|log|open|input|exit|sleep|describe|it|test|context|for|if|while|switch|return|assert|` +
 		`typeof|len|str|int|float|list|dict|set|tuple|range|sorted|repr|type|isinstance|String|Number|Array|Object|JSON|Math|Date|Promise|func|function|def|fn|class)\b`)
@@ -109,7 +93,7 @@ func Find(text string) (out []Example) {
 			continue
 		}
 		at = end
-		before := text[strings.LastIndexByte(text[:from], '\n')+1 : from]
+		before := text[lineStart(text, from):from]
 		e.Firm = demanded.MatchString(text[from:end]) || asserted.MatchString(before+text[from:end])
 		e.Printed = printing.MatchString(before)
 		e.Line = 1 + strings.Count(text[:from], "\n")
@@ -119,51 +103,16 @@ func Find(text string) (out []Example) {
 	}
 }
 
-var (
-	fencedCode = lazyre.New("(?m)^[ \t]*```[^\n]*\n((?s:.*?))^[ \t]*```")
-	// prepares matches code that makes a result depend on more than the arguments of a call.
-	prepares  = lazyre.New(`(?i)mock|patch|\bstub|\bspy|fixture|beforeEach|beforeAll|\bbefore\b|set_?up\b|\blet\(|tmp_?path|tmp_?dir|environ|freeze`)
-	commented = lazyre.New(`^\s*(?:#|//)`)
-	// begins matches the first line of a test, with its parameters; idle matches lines before a call that change nothing.
-	begins = lazyre.New(`^(?:(?:async )?def \w+\((.*?)\)|func |fn |(?:it|test|describe|context|Deno\.test)\b|class )`)
-	idle   = lazyre.New(`^(?:assert|expect|self\.assert|t\.|if got\b|import\b|from\b|use\b|package\b|(?:const|let|var) .*\brequire\(|` +
-		`//|#|\*|"""|'''|>>>|['"\d\[{(].*|[\])}]+[;,)]*|end|(?:new )?[A-Za-z_][\w.:]*\(.*(?:#|//|→|=>|==).*)`)
-)
-
-// free reports whether the code before a call in a block, up to the beginning of its test, changes nothing that the
-// call could depend on.
-func free(block string, at int) bool {
-	if prepares.MatchString(block) {
-		return false
-	}
-	lines := strings.Split(block[:at], "\n")
-	if len(lines) > 1 && asItIs.MatchString(lines[len(lines)-2]) && commented.MatchString(lines[len(lines)-2]) {
-		return false
-	}
-	for i := len(lines) - 2; i >= 0; i-- {
-		line := strings.TrimSpace(lines[i])
-		if m := begins.FindStringSubmatch(line); m != nil {
-			return (m[1] == "" || m[1] == "self") && (i == 0 || !strings.HasPrefix(strings.TrimSpace(lines[i-1]), "@"))
-		}
-		answered := i+1 < len(lines)-1 && commented.MatchString(lines[i+1]) // the line below says what the call returns
-		if line != "" && !idle.MatchString(line) && !(answered && callAt.MatchString(line)) {
-			return false
-		}
-	}
-	return true
-}
-
 // exampleAt reads the example whose call begins at from, with its parenthesis at open. end is 0 if it is none.
 func exampleAt(text string, from, open int) (e Example, end int) {
-	name := text[from:open]
-	if asserts.MatchString(name + "(") {
-		return compared(text, open)
-	}
 	shut := closing(text, open)
 	if shut < 0 || strings.Count(text[open:shut], "\n") > 6 {
 		return e, 0
 	}
-	if name == "expect" {
+	switch name := text[from:open]; {
+	case asserts.MatchString(name):
+		return compared(split(text[open+1:shut-1]), shut)
+	case name == "expect":
 		m := matcher.FindStringIndex(text[shut:])
 		if m == nil {
 			return e, 0
@@ -172,61 +121,60 @@ func exampleAt(text string, from, open int) (e Example, end int) {
 		if last < 0 {
 			return e, 0
 		}
-		return checked(strings.TrimSpace(text[open+1:shut-1]), strings.TrimSpace(text[shut+m[1]:last-1]), last)
+		return compared([]string{strings.TrimSpace(text[open+1 : shut-1]), strings.TrimSpace(text[shut+m[1] : last-1])}, last)
 	}
-	for { // a chain: Cart("a").total()
-		m := chained.FindStringIndex(text[shut:])
-		if m == nil {
-			break
-		}
+	for m := chained.FindStringIndex(text[shut:]); m != nil; m = chained.FindStringIndex(text[shut:]) { // Cart("a").total()
 		next := closing(text, shut+m[1]-1)
 		if next < 0 {
 			break
 		}
 		shut = next
 	}
-	call, rest := text[from:shut], text[shut:min(len(text), shut+near)]
-	if !callable(call) {
+	if e.Call = text[from:shut]; !callable(e.Call) {
 		return e, 0
 	}
+	n := e.readResult(text[lineStart(text, from):from], text[shut:min(len(text), shut+near)])
+	if n == 0 || acting.MatchString(e.Call) && keyword.MatchString(e.Want) {
+		return e, 0
+	}
+	return e, shut + n
+}
+
+// readResult reads the result of a call from the text behind it, and returns the length of what it read. before is the
+// line before the call.
+func (e *Example) readResult(before, rest string) (n int) {
 	if m := fails.FindStringSubmatchIndex(rest); m != nil {
-		kind := AnyError
-		if m[2] >= 0 {
-			kind = rest[m[2]:m[3]]
+		if e.Raises = AnyError; m[2] >= 0 {
+			e.Raises = rest[m[2]:m[3]]
 		}
-		return Example{Call: call, Raises: kind}, shut + m[1]
+		return m[1]
 	}
-	m, whole := told.FindStringIndex(unwrapped(rest)), false
-	if m != nil && strings.HasPrefix(strings.TrimLeft(rest[:m[1]], "` "), "|") && !inTable(text, from) {
-		m = nil
+	sign := told.FindStringIndex(unwrapped(rest))
+	row := sign != nil && strings.HasPrefix(strings.TrimLeft(rest[:sign[1]], "` "), "|")
+	if sign != nil && (!row || strings.HasPrefix(strings.TrimSpace(before), "|")) {
+		e.Want, n = valueOf(rest[sign[1]:])
+		return ended(sign[1], n)
 	}
-	if m == nil {
-		m, whole = remark.FindStringIndex(rest), true
+	if sign = remark.FindStringIndex(rest); sign == nil && strings.TrimSpace(before) == ">>>" && strings.HasPrefix(rest, "\n") {
+		sign = []int{0, 1}
 	}
-	if m == nil {
-		if line, prompt := promptOf(text, from); prompt && strings.HasPrefix(rest, "\n") {
-			value, _, _ := strings.Cut(rest[1:], "\n")
-			value = strings.TrimSpace(value)
-			if _, n := valueOf(value); strings.TrimSpace(line) == ">>>" && (n > 0 && n == len(value) || plain.MatchString(value)) {
-				return Example{Call: call, Want: value}, shut + 1
-			}
-		}
-		return e, 0
+	if sign == nil {
+		return 0
 	}
-	want, n := valueOf(rest[m[1]:])
-	if line, _, _ := strings.Cut(rest[m[1]:], "\n"); n == 0 && whole && plain.MatchString(strings.TrimSpace(line)) {
-		want, n = strings.TrimSpace(line), len(line)
+	line, _, _ := strings.Cut(rest[sign[1]:], "\n")
+	e.Want = strings.TrimSpace(line)
+	if _, n = valueOf(e.Want); n == len(e.Want) && n > 0 || plain.MatchString(e.Want) {
+		return sign[1] + len(line)
 	}
-	if n == 0 {
-		return e, 0
+	return 0
+}
+
+// ended returns the length of a sign with the value behind it; 0 if there is no value.
+func ended(sign, value int) int {
+	if value == 0 {
+		return 0
 	}
-	after := rest[m[1]+n:]
-	if whole {
-		if line, _, _ := strings.Cut(after, "\n"); strings.TrimSpace(line) != "" {
-			return e, 0
-		}
-	}
-	return Example{Call: call, Want: want}, shut + m[1] + n
+	return sign + value
 }
 
 // unwrapped returns a text with its first line break as a space, so that words of a sentence may be on two lines.
@@ -237,53 +185,32 @@ func unwrapped(text string) string {
 	return text
 }
 
-// promptOf returns the line before a call, and whether it is the prompt of an interpreter.
-func promptOf(text string, from int) (before string, prompt bool) {
-	before = text[strings.LastIndexByte(text[:from], '\n')+1 : from]
-	return before, strings.HasPrefix(strings.TrimSpace(before), ">>>")
-}
+// lineStart returns where the line of a place begins.
+func lineStart(text string, at int) int { return strings.LastIndexByte(text[:at], '\n') + 1 }
 
-func inTable(text string, from int) bool {
-	line, _ := promptOf(text, from)
-	return strings.HasPrefix(strings.TrimSpace(line), "|")
-}
-
-// compared reads the arguments of a comparison of a test framework: a call and a value.
-func compared(text string, open int) (e Example, end int) {
-	shut := closing(text, open)
-	if shut < 0 {
-		return e, 0
-	}
-	args := split(text[open+1 : shut-1])
+// compared makes an example of the arguments of an assertion: a call and a value, in any order.
+func compared(args []string, end int) (Example, int) {
 	if len(args) > 2 && args[0] == "t" { // a test of Go
 		args = args[1:]
 	}
 	if len(args) < 2 {
-		return e, 0
-	}
-	if e, end = checked(args[0], args[1], shut); end == 0 {
-		e, end = checked(args[1], args[0], shut)
-	}
-	return e, end
-}
-
-// checked makes an example of a whole call and a whole value; end is 0 if they are none.
-func checked(call, value string, end int) (Example, int) {
-	m := callAt.FindStringIndex(call)
-	if m == nil || m[0] != 0 || closing(call, m[1]-1) != len(call) || !callable(call) {
 		return Example{}, 0
 	}
-	want, n := valueOf(value)
-	if n == 0 || n != len(value) {
-		return Example{}, 0
+	for _, pair := range [][2]string{{args[0], args[1]}, {args[1], args[0]}} {
+		m := callAt.FindStringIndex(pair[0])
+		if m == nil || m[0] != 0 || closing(pair[0], m[1]-1) != len(pair[0]) || !callable(pair[0]) {
+			continue
+		}
+		if want, n := valueOf(pair[1]); n > 0 && n == len(pair[1]) {
+			return Example{Call: pair[0], Want: want}, end
+		}
 	}
-	return Example{Call: call, Want: want}, end
+	return Example{}, 0
 }
 
-// callable reports whether a call has values as arguments, and is no call of a library that acts on the world outside.
+// callable reports whether a call has values as arguments, and is no call of a library.
 func callable(call string) bool {
-	if strings.ContainsAny(call, "…<>") || strings.Contains(call, "...") || outside.MatchString(call) ||
-		acting.MatchString(call[:strings.IndexByte(call, '(')+1]) {
+	if strings.ContainsAny(call, "…<>") || strings.Contains(call, "...") || outside.MatchString(call) {
 		return false
 	}
 	args := call[strings.IndexByte(call, '(')+1:]
@@ -301,119 +228,4 @@ func callable(call string) bool {
 		return false
 	}
 	return true
-}
-
-var (
-	quotedText = lazyre.New(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
-	quotedHere = lazyre.New(`^(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')`)
-)
-
-// quoted returns the length of the text in quotation marks at the beginning; 0 if there is none.
-func quoted(text string) int { return len(quotedHere.FindString(text)) }
-
-// firm reports whether the sentence around a call says what the code has to do.
-func firm(text string, from, shut int) bool {
-	before, after := text[max(0, from-near):from], text[shut:min(len(text), shut+near)]
-	if ends := ending.FindAllStringIndex(before, -1); len(ends) > 0 {
-		before = before[ends[len(ends)-1][1]:]
-	}
-	if end := ending.FindStringIndex(after); end != nil {
-		after = after[:end[0]]
-	}
-	before, after = quotedText.ReplaceAllString(before, ""), quotedText.ReplaceAllString(after, "")
-	return demanded.MatchString(after) || !asItIs.MatchString(before) && !depends.MatchString(after)
-}
-
-// valueOf reads the value at the beginning of a text, and returns its length with its marks; 0 if there is none.
-func valueOf(text string) (value string, n int) {
-	if strings.HasPrefix(text, "`") {
-		shut := strings.IndexByte(text[1:], '`')
-		if shut < 1 {
-			return "", 0
-		}
-		value = strings.TrimSpace(text[1 : 1+shut])
-		if _, n := valueOf(value); n == len(value) || plain.MatchString(value) {
-			return value, shut + 2
-		}
-		return "", 0
-	}
-	switch {
-	case quoted(text) > 0:
-		n = quoted(text)
-	case strings.IndexAny(text, "[{(") == 0:
-		if n = closing(text, 0); n < 2 || !valued(text[:n]) {
-			return "", 0
-		}
-	case keyword.MatchString(text):
-		n = keyword.FindStringIndex(text)[1]
-	case numeral.MatchString(text):
-		n = numeral.FindStringIndex(text)[1]
-	default:
-		return "", 0
-	}
-	if strings.Contains(text[:n], "...") || strings.Contains(text[:n], "…") || !stops.MatchString(text[n:]) {
-		return "", 0
-	}
-	return text[:n], n
-}
-
-// valued reports whether all names in a list or map are keys or constants.
-func valued(text string) bool {
-	blank := quotedText.ReplaceAllString(text, `""`)
-	for _, at := range inArgs.FindAllStringIndex(blank, -1) {
-		if !keyword.MatchString(blank[at[0]:at[1]]) && !strings.HasPrefix(strings.TrimLeft(blank[at[1]:], " "), ":") {
-			return false
-		}
-	}
-	return true
-}
-
-// closing returns the place behind the bracket that closes the one at open; -1 if none does.
-func closing(text string, open int) int {
-	var stack []byte
-	for i := open; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '"', '\'':
-			n := quoted(text[i:])
-			if n == 0 {
-				return -1
-			}
-			i += n - 1
-		case '(', '[', '{':
-			stack = append(stack, c)
-		case ')', ']', '}':
-			if len(stack) == 0 || pairs[stack[len(stack)-1]] != c {
-				return -1
-			}
-			if stack = stack[:len(stack)-1]; len(stack) == 0 {
-				return i + 1
-			}
-		case '`':
-			return -1
-		}
-	}
-	return -1
-}
-
-var pairs = map[byte]byte{'(': ')', '[': ']', '{': '}'}
-
-// split splits arguments at their commas.
-func split(args string) (out []string) {
-	last := 0
-	for i := 0; i < len(args); i++ {
-		switch args[i] {
-		case '"', '\'', '(', '[', '{':
-			n := quoted(args[i:])
-			if end := closing(args, i); n == 0 && end > i {
-				n = end - i
-			}
-			if n == 0 {
-				return nil
-			}
-			i += n - 1
-		case ',':
-			out, last = append(out, args[last:i]), i+1
-		}
-	}
-	return lists.Map(append(out, args[last:]), strings.TrimSpace)
 }

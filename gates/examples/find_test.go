@@ -59,6 +59,7 @@ func TestFind(t *testing.T) {
 		// calls that act on the world
 		{"`os.remove(\"a\")` returns `None`", nil},
 		{"`delete_user(\"a\")` returns `true`", nil},
+		{"`remove_accents(\"é\")` returns `\"e\"`", []Example{{Call: `remove_accents("é")`, Want: `"e"`}}},
 	} {
 		if diff := cmp.Diff(c.want, Find(c.text), cmpopts.IgnoreFields(Example{}, "Line", "Firm", "Printed")); diff != "" {
 			t.Errorf("%s: %s", c.text, diff)
