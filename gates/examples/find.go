@@ -152,8 +152,10 @@ func (e *Example) readResult(before, rest string) (n int) {
 	sign := told.FindStringIndex(unwrapped(rest))
 	row := sign != nil && strings.HasPrefix(strings.TrimLeft(rest[:sign[1]], "` "), "|")
 	if sign != nil && (!row || strings.HasPrefix(strings.TrimSpace(before), "|")) {
-		e.Want, n = valueOf(rest[sign[1]:])
-		return ended(sign[1], n)
+		if e.Want, n = valueOf(rest[sign[1]:]); n > 0 {
+			n += sign[1]
+		}
+		return n
 	}
 	if sign = remark.FindStringIndex(rest); sign == nil && strings.TrimSpace(before) == ">>>" && strings.HasPrefix(rest, "\n") {
 		sign = []int{0, 1}
@@ -167,14 +169,6 @@ func (e *Example) readResult(before, rest string) (n int) {
 		return sign[1] + len(line)
 	}
 	return 0
-}
-
-// ended returns the length of a sign with the value behind it; 0 if there is no value.
-func ended(sign, value int) int {
-	if value == 0 {
-		return 0
-	}
-	return sign + value
 }
 
 // unwrapped returns a text with its first line break as a space, so that words of a sentence may be on two lines.
