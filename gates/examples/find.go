@@ -61,6 +61,8 @@ var (
 	// inArgs matches names in arguments that are no value: variables. constructed matches those that are values.
 	inArgs      = lazyre.New(`[A-Za-z_$][\w$]*`)
 	constructed = lazyre.New(`^\s*(?:\(|\.\s*\w|=[^=]|:)`)
+	// rawText matches an empty text with the prefix of a raw text, of bytes or of a format.
+	rawText = lazyre.New(`\b[rRbBuUfF]{1,2}""`)
 	// outside matches calls of libraries and words of languages; acting matches names of functions that change something
 	// and are not called for their result.
 	outside = lazyre.New(`^(?:os|sys|shutil|subprocess|fs|child_process|process|requests|http|https|axios|fetch|exec|eval|system|require|import|` +
@@ -208,7 +210,7 @@ func callable(call string) bool {
 		return false
 	}
 	args := call[strings.IndexByte(call, '(')+1:]
-	blank := quotedText.ReplaceAllString(args, `""`)
+	blank := rawText.ReplaceAllString(quotedText.ReplaceAllString(args, `""`), `""`)
 	if !strings.ContainsAny(blank, `"0123456789[{`) && !keyword.MatchString(blank) {
 		return false
 	}

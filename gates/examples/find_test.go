@@ -28,6 +28,8 @@ func TestFind(t *testing.T) {
 		{"```python\nassert slugify(\"a b\") == \"a-b\"\nassert slugify(\"a\") == \"a\" + x\n```",
 			[]Example{{Call: `slugify("a b")`, Want: `"a-b"`}}},
 		{"```\n>>> slugify(\"a b\")\n'a-b'\n```", []Example{{Call: `slugify("a b")`, Want: `'a-b'`}}},
+		{"`Schema(Regex(r\"[a-z]+\", full=True)).is_valid(\"a1\")` is `False`",
+			[]Example{{Call: `Schema(Regex(r"[a-z]+", full=True)).is_valid("a1")`, Want: `False`}}},
 		{"`Cart(\"a\").total(2)` is `4`", []Example{{Call: `Cart("a").total(2)`, Want: `4`}}},
 		{"`pad(\"a\", width=3)` is `\"  a\"`", []Example{{Call: `pad("a", width=3)`, Want: `"  a"`}}},
 		{"```go\nfunc TestMake(t *testing.T) {\n\tif got := Make(\"a b\"); got != \"a-b\" {\n\t\tt.Error(got)\n\t}\n\tassert.Equal(t, \"c\", Make(\"c\"))\n}\n```",
