@@ -183,7 +183,7 @@ const value = `-?\d+(?:\.\d+)?\b|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
 // variable with an argument, or has it as a key, and has the result beside it.
 func (w wording) answered() {
 	list := lists.Filter(examples.Find(w.l.Subject().Batch.Text), func(e examples.Example) bool {
-		return len(strings.Trim(e.Want, `"'`)) > 2 // "", 0, 1 and such are results of ordinary cases
+		return len(unquoted(e.Want)) > 2 // "", 0, 1 and such are results of ordinary cases
 	})
 	if len(list) < 2 || asksTable.MatchString(w.text) {
 		return
@@ -195,22 +195,14 @@ func (w wording) answered() {
 		}
 		lines := strings.Split(bare(addedText(f)), "\n")
 		for i, line := range lines {
-			for _, by := range []*lazyre.Regexp{comparedWith, keyedBy} {
-				for _, m := range by.FindAllStringSubmatchIndex(line, -1) {
-					sought, behind := unquoted(line[m[2]:m[3]]), line[m[1]:]+"\n"+strings.Join(lines[i+1:min(i+3, len(lines))], "\n")
-					beside := lists.Map(valueInCode.FindAllString(behind, -1), unquoted)
-					hit := lists.First(list, func(e examples.Example) bool {
-						return slices.ContainsFunc(e.Args(), func(a string) bool { return unquoted(a) == sought }) &&
-							slices.ContainsFunc(beside, func(b string) bool {
-								want := unquoted(e.Want)
-								return b == want || len(b) > 2 && slices.Contains(lists.Map(valueInCode.FindAllString(e.Want, -1), unquoted), b) || by == comparedWith && len(b) > 1 && (strings.HasPrefix(want, b) || strings.HasSuffix(want, b))
-							})
-					})
-					if hit.Call == "" {
-						return
-					}
-					hits = lists.Add(hits, hit.Call)
+			next := "\n" + strings.Join(lines[i+1:min(i+3, len(lines))], "\n")
+			for _, c := range specialCases(line) {
+				beside := lists.Map(valueInCode.FindAllString(line[c.end:]+next, -1), unquoted)
+				hit := lists.First(list, func(e examples.Example) bool { return c.answers(e, beside) })
+				if hit.Call == "" {
+					return // the code has other cases as well
 				}
+				hits = lists.Add(hits, hit.Call)
 			}
 		}
 	}
@@ -218,6 +210,34 @@ func (w wording) answered() {
 		w.broken(RuleAnswersOnly, "", "the new code has the examples of the batch as special cases: "+shown(strings.Join(hits, ", ")),
 			"compute the result for every input")
 	}
+}
+
+// specialCase is a value that a line of code compares with a variable, or has as the key of a table.
+type specialCase struct {
+	input    string // without quotation marks
+	end      int    // in the line
+	compared bool
+}
+
+func specialCases(line string) (out []specialCase) {
+	for _, m := range comparedWith.FindAllStringSubmatchIndex(line, -1) {
+		out = append(out, specialCase{unquoted(line[m[2]:m[3]]), m[1], true})
+	}
+	for _, m := range keyedBy.FindAllStringSubmatchIndex(line, -1) {
+		out = append(out, specialCase{unquoted(line[m[2]:m[3]]), m[1], false})
+	}
+	return out
+}
+
+// answers reports whether the value is an argument of the example, and the code beside it has the result or, after a
+// comparison, its beginning or end.
+func (c specialCase) answers(e examples.Example, beside []string) bool {
+	want, parts := unquoted(e.Want), lists.Map(valueInCode.FindAllString(e.Want, -1), unquoted)
+	return slices.ContainsFunc(e.Args(), func(a string) bool { return unquoted(a) == c.input }) &&
+		slices.ContainsFunc(beside, func(b string) bool {
+			return b == want || len(b) > 2 && slices.Contains(parts, b) ||
+				c.compared && len(b) > 1 && (strings.HasPrefix(want, b) || strings.HasSuffix(want, b))
+		})
 }
 
 func unquoted(text string) string { return strings.Trim(text, `"'`) }
