@@ -94,7 +94,11 @@ func (o Options) look(ctx context.Context, l *gates.Look, list []Example) error 
 			Fix:     "correct the code, not only its tests"})
 	}
 	count := func(s state) int { return lists.Count(now, func(r result) bool { return r.State == s }) }
-	l.Note("%d of %s as shown", count(holds), phrase.Count(len(list), "example", "examples"))
+	tell := l.Note
+	if count(unknown) == len(list) {
+		tell = l.Skip // nothing was checked
+	}
+	tell("%d of %s as shown", count(holds), phrase.Count(len(list), "example", "examples"))
 	for i, r := range now {
 		if r.State == unknown {
 			l.Note("not decided: %s: %s", shorten(list[i].Call), shorten(r.What))

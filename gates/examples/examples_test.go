@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -124,6 +125,9 @@ func TestGate(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" || rep.Note != c.note {
 				t.Errorf("%s\nnote %q", diff, rep.Note)
+			}
+			if none := strings.HasPrefix(rep.Note, "0 of 1 ") && strings.Contains(rep.Note, "not decided"); none != (rep.Status == gates.Skipped) {
+				t.Errorf("status %s with the note %q", rep.Status, rep.Note)
 			}
 		})
 	}

@@ -423,8 +423,9 @@ var protocol = lazyre.New(`\bProtocol\b|\bABC\b|\babstract|\binterface\b|\btrait
 var asksLayout = lazyre.New(`(?i)\b(?:re-?format\w*|format(?:s|ted|ting|ter)?|fmt|gofmt|prettier|indent\w*|white-?space|spaces?|tabs?|new-?lines?|blank lines?|empty lines?|line (?:endings?|breaks?)|layout|style|crlf|align\w*)\b`)
 
 // asksComment matches words of a batch that asks for comments.
-var asksComment = lazyre.New(`(?i)\b(?:comment\w*|document\w*|docs?|doc-?strings?|describ\w*|descriptions?|explain\w*|notes?|examples?|licen[cs]e\w*|copyright|headers?|` +
-	`annotat\w*|dead|directives?|pragmas?|tags?|lint\w*|nolint|noqa|todos?|typos?|spelling|word(?:ing|s)?|texts?|prose|english|clarify|mention\w*|links?|references?|rubocop|eslint|types?)\b`)
+var asksComment = lazyre.New(`(?i)\b(?:comment\w*|document\w*|docs?|doc-?strings?|describ\w*|descriptions?|explain\w*|notes?|licen[cs]e\w*|copyright|headers?|` +
+	`annotat\w*|dead|directives?|pragmas?|tags?|lint\w*|nolint|noqa|todos?|typos?|spelling|wording|prose|english|clarify|mention\w*|broken links?|references?|rubocop|eslint|` +
+	`types? (?:hints?|ignores?|checks?|checker|errors?)|@types?|jsdoc|tsdoc)\b`)
 
 // blank reports whether the files differ from the base only in empty lines, spaces at the ends of lines and, in code,
 // comments, and the batch does not ask for that.

@@ -86,6 +86,8 @@ func TestBlankChanges(t *testing.T) {
 		{"calc.js", "f(1);\n", "f(1);\n// Built.\n", "Correct f, and build it.", true},
 		{"calc.js", "f(1);\n", "f(2);\n// Built.\n", "Correct f, and build it.", false},
 		{"calc.py", "f(1)\n", "# Calls f.\nf(1)\n", "Explain the call of f.", false},
+		{"calc.py", "f(1)\n", "# Calls f.\nf(1)\n", "f returns the wrong type for long texts.", true},
+		{"calc.py", "f(1)\n", "# type: ignore\nf(1)\n", "Silence the type checker.", false},
 		{"usage.md", "f\n", "# Usage\n\nf\n", "Add a title.", false},
 	} {
 		s := gatetest.Change(t, map[string]string{c.file: c.before}, map[string]string{c.file: c.after})

@@ -16,6 +16,9 @@ var corrects = lazyre.New(
 		"((?:,?\\s+(?:and\\s+)?`[\\w.:]+`)*)(?: " +
 		"(?:in|so|for|when|to)\\b|,|\\.?$)")
 
+// codeName matches a name that can only be one of code: to_dict, toDict, Dict.copy, copy().
+var codeName = lazyre.New("\\w_\\w|[a-z][A-Z]|\\w\\.\\w|\\w\\(|`")
+
 // inCode matches a name in a list of names. wrongCall matches a call in code, and faulty a sentence about what such calls
 // do wrong or have to do.
 var (
@@ -56,7 +59,11 @@ func (w wording) corrected() {
 	asBefore := func(name string) bool {
 		return len(name) > 2 && !changed[name] && all[name] != "" && !reaches(all, name, changed)
 	}
-	for _, text := range w.sentences {
+	sentences := w.sentences
+	if title := w.l.Subject().Batch.Title; codeName.MatchString(title) {
+		sentences = append([]string{title}, sentences...)
+	}
+	for _, text := range sentences {
 		var list []string
 		if m := corrects.FindStringSubmatch(text); m != nil {
 			for _, name := range append([]string{m[1]}, inCode.FindAllString(m[2], -1)...) {

@@ -130,6 +130,9 @@ func (c worded) check(t *testing.T) {
 	t.Helper()
 	s := gatetest.Change(t, c.before, c.after)
 	s.Batch.Text = c.plan
+	if title, text, has := strings.Cut(c.plan, "\n\n"); has && strings.HasPrefix(title, "## ") {
+		s.Batch.Title, s.Batch.Text = title[3:], text
+	}
 	if strings.Contains(c.plan, "Files:") {
 		s.Batch.Files.Modify = []string{"a.py"}
 	}
