@@ -31,7 +31,10 @@ def same(got, want):
         return math.isclose(got, want, rel_tol=1e-9) or math.isnan(got) and math.isnan(want)
     if isinstance(got, bytes) and isinstance(want, str):
         return got == want.encode()
-    return bool(got == want)
+    try:
+        return bool(got == want)
+    except Exception:
+        return False
 
 
 def holds(got, text, names):
@@ -39,11 +42,8 @@ def holds(got, text, names):
         want = eval(text, names)
     except Exception:
         want = text
-    try:
-        if same(got, want):
-            return True
-    except Exception:
-        pass
+    if same(got, want):
+        return True
     try:
         return not isinstance(got, (str, int, float, list, tuple, dict, set, type(None))) and str(got) == (
             want if isinstance(want, str) else text)
