@@ -106,19 +106,16 @@ var ways = map[string]way{
 // defines reports whether the file may define the function of an example.
 func (f file) defines(e Example) bool {
 	w, root, last := ways[path.Ext(f.path)], e.root(), e.last()
-	if f.is(root) {
+	if f.importedAs(root) {
 		return true
 	}
 	if path.Ext(f.path) == ".go" && root != last && packageOf(f.text) != root {
 		return false
 	}
 	stem := strings.TrimSuffix(path.Base(f.path), path.Ext(f.path))
-	switch named := strings.EqualFold(joined.Replace(stem), joined.Replace(root)); {
-	case path.Ext(f.path) == ".json":
-		return false
-	case named:
+	if strings.EqualFold(joined.Replace(stem), joined.Replace(root)) {
 		w.declares = slices.Concat(w.declares, w.exports)
-	case !strings.Contains(f.text, root) && !strings.Contains(f.text, last):
+	} else if !strings.Contains(f.text, root) && !strings.Contains(f.text, last) {
 		return false
 	}
 	names := strings.NewReplacer("NAME", regexp.QuoteMeta(root), "LAST", regexp.QuoteMeta(last))
@@ -126,9 +123,9 @@ func (f file) defines(e Example) bool {
 		func(d string) bool { return regexp.MustCompile(names.Replace(d)).MatchString(f.text) })
 }
 
-// is reports whether the file is what code imports under the name: the package of a folder of Python, or the
-// package.json of a package of Node.
-func (f file) is(name string) bool {
+// importedAs reports whether other code imports the file by this name. Such a file is the __init__.py of a folder, or
+// the package.json of a package.
+func (f file) importedAs(name string) bool {
 	switch path.Base(f.path) {
 	case "__init__.py":
 		return path.Base(path.Dir(f.path)) == name

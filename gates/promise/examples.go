@@ -1,6 +1,7 @@
 package promise
 
 import (
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,6 +75,23 @@ func phrased(text string) bool {
 		strings.Contains(text, `\n`)
 }
 
+// newLines yields the lines of new code, each with the two lines after it.
+func (w wording) newLines() iter.Seq2[string, string] {
+	return func(yield func(line, next string) bool) {
+		for _, f := range w.files {
+			if !product(f) || f.Status == gates.Deleted {
+				continue
+			}
+			lines := strings.Split(bare(addedText(f)), "\n")
+			for i, line := range lines {
+				if !yield(line, strings.Join(lines[i+1:min(i+3, len(lines))], "\n")) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // special finds new code that has the examples of the batch as special cases: it compares with the input of an example
 // and has the result beside it, or has a result that contains the input.
 func (w wording) special() {
@@ -82,29 +100,23 @@ func (w wording) special() {
 		return
 	}
 	var hits []string
-	for _, f := range w.files {
-		if !product(f) || f.Status == gates.Deleted {
+	for line, next := range w.newLines() {
+		if forPeople.MatchString(quotation.ReplaceAllString(line, "")) || imports.MatchString(line) {
 			continue
 		}
-		lines := strings.Split(bare(addedText(f)), "\n")
-		for i, line := range lines {
-			if forPeople.MatchString(quotation.ReplaceAllString(line, "")) || imports.MatchString(line) {
-				continue
-			}
-			for _, at := range quotation.FindAllStringIndex(line, -1) {
-				text := line[at[0]+1 : at[1]-1]
-				sought := compares.MatchString(line[:at[0]]) || keyed.MatchString(line[at[1]:])
-				beside := texts(line[at[1]:] + "\n" + strings.Join(lines[i+1:min(i+3, len(lines))], "\n"))
-				match := slices.ContainsFunc(list, func(e example) bool {
-					return sought && e.is(text, beside) || deep(line) > 0 && e.contains(text)
-				})
-				switch {
-				case match && !slices.Contains(hits, text):
-					hits = append(hits, text)
-				case !match && sought && phrased(text) && !slices.ContainsFunc(list,
-					func(e example) bool { return slices.Contains(e.inputs, text) }):
-					return // a list of more inputs than the batch shows
-				}
+		for _, at := range quotation.FindAllStringIndex(line, -1) {
+			text := line[at[0]+1 : at[1]-1]
+			sought := compares.MatchString(line[:at[0]]) || keyed.MatchString(line[at[1]:])
+			beside := texts(line[at[1]:] + "\n" + next)
+			match := slices.ContainsFunc(list, func(e example) bool {
+				return sought && e.is(text, beside) || deep(line) > 0 && e.contains(text)
+			})
+			switch {
+			case match && !slices.Contains(hits, text):
+				hits = append(hits, text)
+			case !match && sought && phrased(text) && !slices.ContainsFunc(list,
+				func(e example) bool { return slices.Contains(e.inputs, text) }):
+				return // a list of more inputs than the batch shows
 			}
 		}
 	}
@@ -189,21 +201,14 @@ func (w wording) answered() {
 		return
 	}
 	var hits []string
-	for _, f := range w.files {
-		if !product(f) || f.Status == gates.Deleted {
-			continue
-		}
-		lines := strings.Split(bare(addedText(f)), "\n")
-		for i, line := range lines {
-			next := "\n" + strings.Join(lines[i+1:min(i+3, len(lines))], "\n")
-			for _, c := range specialCases(line) {
-				beside := lists.Map(valueInCode.FindAllString(line[c.end:]+next, -1), unquoted)
-				hit := lists.First(list, func(e examples.Example) bool { return c.answers(e, beside) })
-				if hit.Call == "" {
-					return // the code has other cases as well
-				}
-				hits = lists.Add(hits, hit.Call)
+	for line, next := range w.newLines() {
+		for _, c := range specialCases(line) {
+			beside := lists.Map(valueInCode.FindAllString(line[c.end:]+"\n"+next, -1), unquoted)
+			hit := lists.First(list, func(e examples.Example) bool { return c.answers(e, beside) })
+			if hit.Call == "" {
+				return // the code has other cases as well
 			}
+			hits = lists.Add(hits, hit.Call)
 		}
 	}
 	if len(hits) > 1 {
