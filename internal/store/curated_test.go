@@ -277,3 +277,63 @@ func TestIndexRuns(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestManyTextsAreOnePartOfSearch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "curated.sqlite")
+	c, err := OpenCurated(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	tx, err := c.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := tx.Repo(t.Context(), "/repo", "", "2030-01-01T00:00:00Z")
+	if err == nil {
+		err = tx.ManyTexts(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		id := tx.SymbolIDs(9)
+		var symbols []Symbol
+		for k := range int64(9) { // more than one statement of symbols for each file
+			symbols = append(symbols, Symbol{ID: id + k, Name: "f", Kind: "function", Start: 1, End: 1})
+		}
+		name := fmt.Sprintf("f%d.py", i)
+		file, err := tx.PutFile(t.Context(), s.ID, FileState{File: File{Path: name, Language: "python", Hash: "h"}})
+		if err == nil {
+			err = tx.PutContent(t.Context(), file, true, Content{Symbols: symbols})
+		}
+		if err == nil {
+			err = tx.PutText(t.Context(), s.ID, Text{Path: name}, true, []Chunk{{Start: 1, End: 1, Name: name, Body: "word"}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var segments, automerge int
+	if err := c.db.QueryRow("SELECT COUNT(DISTINCT segid), (SELECT v FROM chunk_words_config WHERE k = 'automerge') "+
+		"FROM chunk_words_idx").Scan(&segments, &automerge); err != nil {
+		t.Fatal(err)
+	}
+	if segments != 1 || automerge != 4 {
+		t.Errorf("%d segments, automerge %d; want one segment, and that later changes are merged", segments, automerge)
+	}
+}
+
+func TestParentsFirst(t *testing.T) {
+	var got []string
+	for _, s := range parentsFirst([]Symbol{{ID: 1, Name: "method", Parent: 3}, {ID: 2, Name: "inner", Parent: 1},
+		{ID: 3, Name: "class"}, {ID: 4, Name: "function"}}) {
+		got = append(got, s.Name)
+	}
+	if d := cmp.Diff([]string{"class", "function", "method", "inner"}, got); d != "" {
+		t.Errorf("parentsFirst (-want +got):\n%s", d)
+	}
+}

@@ -37,11 +37,17 @@ func (t *CuratedTx) OtherTexts(ctx context.Context, repo int64) (map[string]Text
 	return out, err
 }
 
-// ManyTexts prepares for a bulk insert: SQLite buffers more words and merges less often.
+// ManyTexts prepares for a bulk insert: until the commit, SQLite buffers more words and does not merge what it wrote.
 func (t *CuratedTx) ManyTexts(ctx context.Context) error {
+	t.many = true
+	return errors.Join(t.searchSetting(ctx, "hashsize", 16<<20), t.searchSetting(ctx, "automerge", 0))
+}
+
+// searchSetting changes a setting of the full-text search.
+func (t *CuratedTx) searchSetting(ctx context.Context, name string, value int) error {
 	for _, table := range []string{"chunk_words", "commit_words"} {
-		if err := t.exec(ctx, "prepare the search", "INSERT INTO "+table+" ("+table+
-			", rank) VALUES ('hashsize', 16777216)"); err != nil {
+		if err := t.exec(ctx, "prepare the search", "INSERT INTO "+table+" ("+table+", rank) VALUES (?, ?)", name,
+			value); err != nil {
 			return err
 		}
 	}
@@ -70,7 +76,7 @@ func (t *CuratedTx) PutText(ctx context.Context, repo int64, x Text, isNew bool,
 		}
 	}
 	var err error
-	if x.ID, err = inserted(t.tx.ExecContext(ctx,
+	if x.ID, err = inserted(t.run(ctx,
 		`INSERT INTO texts (repo_id, path, hash, size, modified, source) VALUES (?, ?, ?, ?, ?, ?)`, repo, x.Path, x.Hash,
 		x.Size, x.Modified, x.Source)); err != nil {
 		return fmt.Errorf("write the text of %s: %w", x.Path, explain(err))

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // CuratedTx is one indexing transaction: others see all of its changes at once when it commits, or none.
@@ -14,7 +16,9 @@ type CuratedTx struct {
 	tx   *sql.Tx
 	next int64 // id of the next new symbol
 
-	dropped []droppedIndex
+	dropped  []droppedIndex
+	prepared map[string]*sql.Stmt
+	many     bool // see [CuratedTx.ManyTexts]
 
 	symbols, docstrings, comments, imports, deps, refs, historyRows, fileCommits, commits, chunks, words, messages *bulk
 
@@ -30,7 +34,7 @@ func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin to index: %w", explain(err))
 	}
-	t := &CuratedTx{tx: tx}
+	t := &CuratedTx{tx: tx, prepared: map[string]*sql.Stmt{}}
 	if err := tx.QueryRowContext(ctx,
 		"SELECT COALESCE(MAX(id), 0) + 1, (SELECT COALESCE(MAX(id), 0) + 1 FROM chunks) FROM symbols").Scan(&t.next,
 		&t.nextChunk); err != nil {
@@ -54,8 +58,8 @@ func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
 	t.historyRows = newBulk(tx, "INSERT INTO history (commit_id, path_id)", 2, " ON CONFLICT DO NOTHING")
 	t.fileCommits = newBulk(tx, "INSERT INTO file_commits (file_id, commit_id)", 2, " ON CONFLICT DO NOTHING", t.commits)
 	t.chunks = newBulk(tx, "INSERT INTO chunks (id, text_id, start_line, end_line, label)", 5, "")
-	t.words = newBulk(tx, "INSERT INTO chunk_words (rowid, name, body)", 3, "")
-	t.messages = newBulk(tx, "INSERT INTO commit_words (rowid, message)", 2, "")
+	t.words = newWords(tx, "INSERT INTO chunk_words (rowid, name, body)", 3)
+	t.messages = newWords(tx, "INSERT INTO commit_words (rowid, message)", 2)
 	return t, nil
 }
 
@@ -69,6 +73,11 @@ func (t *CuratedTx) Commit(ctx context.Context) error {
 	}
 	if err := t.MakeIndexes(ctx); err != nil {
 		return err
+	}
+	if t.many {
+		if err := t.searchSetting(ctx, "automerge", 4); err != nil { // SQLite's own
+			return err
+		}
 	}
 	if err := t.tx.Commit(); err != nil {
 		return fmt.Errorf("write the index: %w", explain(err))
@@ -127,18 +136,29 @@ func (t *CuratedTx) MakeIndexes(ctx context.Context, tables ...string) error {
 // are slower per row. With a tenth, the overhead of the statement dominates.
 const bulkValues = 64
 
-// bulk inserts many rows with one statement.
+// wordRows limits the rows of words that are buffered, a few MB.
+const wordRows = 4096
+
+// bulk buffers rows, and inserts them together.
 type bulk struct {
 	tx           *sql.Tx
 	head, tail   string
-	columns, max int
+	columns, max int // max: rows in the buffer
+	each         int // rows of one statement
 	args         []any
 	full         *sql.Stmt
 	before       []*bulk // rows that these refer to
 }
 
 func newBulk(tx *sql.Tx, head string, columns int, tail string, before ...*bulk) *bulk {
-	return &bulk{tx: tx, head: head, tail: tail, columns: columns, max: max(1, bulkValues/columns), before: before}
+	n := max(1, bulkValues/columns)
+	return &bulk{tx: tx, head: head, tail: tail, columns: columns, max: n, each: n, before: before}
+}
+
+// newWords returns a bulk for a table of the full-text search. It inserts many rows one after the other, because each
+// statement that writes several rows, of any table, makes the search write its buffer to the database.
+func newWords(tx *sql.Tx, head string, columns int) *bulk {
+	return &bulk{tx: tx, head: head, columns: columns, max: wordRows, each: 1}
 }
 
 func (b *bulk) text(n int) string {
@@ -167,29 +187,52 @@ func (b *bulk) flush(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	ctx = context.WithoutCancel(ctx) // the statement is short, and watching a context would double its cost
-	var err error
-	if n := len(b.args) / b.columns; n == b.max {
-		if b.full == nil {
-			if b.full, err = b.tx.PrepareContext(ctx, b.text(n)); err != nil {
-				return fmt.Errorf("write the index: %w", explain(err))
-			}
+	for args := range slices.Chunk(b.args, b.each*b.columns) {
+		if err := b.insert(ctx, args); err != nil {
+			return fmt.Errorf("write the index: %w", explain(err))
 		}
-		_, err = b.full.ExecContext(ctx, b.args...)
-	} else {
-		_, err = b.tx.ExecContext(ctx, b.text(n), b.args...)
 	}
+	clear(b.args) // so that the texts can be freed
 	b.args = b.args[:0]
-	if err != nil {
-		return fmt.Errorf("write the index: %w", explain(err))
+	return nil
+}
+
+func (b *bulk) insert(ctx context.Context, args []any) (err error) {
+	n := len(args) / b.columns
+	if n < b.each {
+		_, err = b.tx.ExecContext(ctx, b.text(n), args...)
+		return err
+	}
+	if b.full == nil {
+		if b.full, err = b.tx.PrepareContext(ctx, b.text(n)); err != nil {
+			return err
+		}
+	}
+	_, err = b.full.ExecContext(ctx, args...)
+	return err
+}
+
+func (t *CuratedTx) exec(ctx context.Context, what, query string, args ...any) error {
+	if _, err := t.run(ctx, query, args...); err != nil {
+		return fmt.Errorf("%s: %w", what, explain(err))
 	}
 	return nil
 }
 
-func (t *CuratedTx) exec(ctx context.Context, what, query string, args ...any) error {
-	if _, err := t.tx.ExecContext(ctx, query, args...); err != nil {
-		return fmt.Errorf("%s: %w", what, explain(err))
+// run executes a statement. One with values is prepared once, because it is executed for each file.
+func (t *CuratedTx) run(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if len(args) == 0 {
+		return t.tx.ExecContext(ctx, query)
 	}
-	return nil
+	s := t.prepared[query]
+	if s == nil {
+		var err error
+		if s, err = t.tx.PrepareContext(ctx, query); err != nil {
+			return nil, err
+		}
+		t.prepared[query] = s
+	}
+	return s.ExecContext(ctx, args...)
 }
 
 // RepoState is the state of a repository as a whole.
@@ -243,7 +286,7 @@ func (t *CuratedTx) Known(ctx context.Context, repo int64) ([]FileState, error) 
 func (t *CuratedTx) PutFile(ctx context.Context, repo int64, f FileState) (int64, error) {
 	if f.ID == 0 {
 		var err error
-		if f.ID, err = inserted(t.tx.ExecContext(ctx,
+		if f.ID, err = inserted(t.run(ctx,
 			"INSERT INTO files (repo_id, path, language, content_hash, size_bytes) VALUES (?, ?, ?, ?, ?)", repo, f.Path,
 			f.Language, f.Hash, f.Size)); err != nil {
 			return 0, fmt.Errorf("write %s: %w", f.Path, explain(err))
@@ -304,7 +347,7 @@ func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Co
 			}
 		}
 	}
-	for _, s := range c.Symbols {
+	for _, s := range parentsFirst(c.Symbols) {
 		if err := t.symbols.add(ctx, s.ID, file, s.Name, s.Kind, int64(s.Start), int64(s.End), null(s.Signature),
 			nullID(s.Parent)); err != nil {
 			return err
@@ -326,6 +369,21 @@ func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Co
 		}
 	}
 	return nil
+}
+
+// parentsFirst returns the symbols with each parent before its children. A child without a parent would make SQLite
+// search all tables for such children at every row that follows.
+func parentsFirst(all []Symbol) []Symbol {
+	parent := lists.By(all, func(s Symbol) int64 { return s.ID })
+	depth := func(s Symbol) (n int) {
+		for ok := true; ok; n++ {
+			s, ok = parent[s.Parent]
+		}
+		return n
+	}
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b Symbol) int { return depth(a) - depth(b) })
+	return out
 }
 
 func null(s string) any {

@@ -50,6 +50,26 @@ var whyWords = sync.OnceValue(func() *literal.Set {
 // givesReason reports whether a comment gives a reason.
 func givesReason(text string) bool { return whyWords().Next(text, 0) >= 0 && markWhy.MatchString(text) }
 
+// bugWords come before the number of a bug.
+var bugWords = []string{"issue", "issues", "bug", "bugs", "bpo", "gh", "pr", "ticket", "fixes", "closes", "see"}
+
+// mayName reports whether a comment in lower case has a number where markBug wants one.
+func mayName(low string) bool {
+	digit := func(i int) bool { return i < len(low) && low[i] >= '0' && low[i] <= '9' }
+	for i := 1; i < len(low); i++ {
+		if !digit(i) || digit(i-1) {
+			continue
+		}
+		if low[i-1] == '/' || digit(i+1) && (low[i-1] == '#' || low[i-1] == '-' ||
+			slices.ContainsFunc(bugWords, func(w string) bool {
+				return strings.HasSuffix(strings.TrimRight(low[:i], " :#-"), w)
+			})) {
+			return true
+		}
+	}
+	return false
+}
+
 // ClassifyComment returns the kind of a comment and whether it gives a reason. A mark takes precedence: a TODO with a
 // reason is a todo with a rationale.
 func ClassifyComment(text string) (kind CommentKind, rationale bool) {
@@ -66,9 +86,7 @@ func ClassifyComment(text string) (kind CommentKind, rationale bool) {
 		return Todo, rationale
 	case has("hack", "kludge", "workaround", "work-around") && markHack.MatchString(text):
 		return Hack, rationale
-	case strings.ContainsAny(text, "0123456789") &&
-		has("issue", "bug", "bpo", "gh", "pr", "ticket", "fixes", "closes", "see", "#", "cve-", "/pull/") &&
-		markBug.MatchString(text):
+	case mayName(low) && markBug.MatchString(text):
 		return BugRef, rationale
 	case has("note", "nb", "n.b.", "important", "warning", "caution") && markNote.MatchString(text):
 		return Note, rationale

@@ -90,7 +90,7 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 		return cli.CuratedTrouble(err)
 	}
 	defer db.Close()
-	cli.CollectAt(100) // indexing is short
+	cli.CollectAt(200) // indexing is short, and the heap is small
 	progress := NewProgress(a)
 	began := time.Now()
 	res, err := knowledge.Index(ctx, knowledge.Options{
