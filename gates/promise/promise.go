@@ -24,6 +24,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
 	"github.com/runplan/runplan/gates/examples"
+	"github.com/runplan/runplan/gates/giventests"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
@@ -123,6 +124,9 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 	}
 	shown := examples.Options{Severity: o.Severity, Base: o.Base, Files: func() []string { return o.Tree.Files() }}
 	if g, ok := examples.Gate(b, shown); ok {
+		out = append(out, o.inRoom(g))
+	}
+	if g, ok := giventests.Gate(b, giventests.Options{Severity: o.Severity, Files: shown.Files}); ok {
 		out = append(out, o.inRoom(g))
 	}
 	names := map[string]int{}
