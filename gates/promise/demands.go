@@ -88,7 +88,7 @@ func (w wording) keptOptions() {
 		}
 		for _, m := range oldFlag.FindAllStringSubmatch(text, -1) {
 			has := regexp.MustCompile(regexp.QuoteMeta(m[1]) + `(?:[^\w-]|$)`).MatchString
-			if slices.ContainsFunc(w.files, func(f gates.File) bool { return product(f) && has(bare(f.Before)) }) &&
+			if slices.ContainsFunc(w.files, func(f gates.File) bool { return product(f) && has(bare(f.Path, f.Before)) }) &&
 				!w.anywhere(func(_, code string) bool { return has(code) }) {
 				w.broken(RuleOptionUnused, "", "the batch wants "+m[1]+" to stay, but no code knows it any more",
 					"restore the option")

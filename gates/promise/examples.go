@@ -82,7 +82,7 @@ func (w wording) newLines() iter.Seq2[string, string] {
 			if !product(f) || f.Status == gates.Deleted {
 				continue
 			}
-			lines := strings.Split(bare(addedText(f)), "\n")
+			lines := strings.Split(bareAdded(f), "\n")
 			for i, line := range lines {
 				if !yield(line, strings.Join(lines[i+1:min(i+3, len(lines))], "\n")) {
 					return

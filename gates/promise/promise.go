@@ -316,7 +316,7 @@ func (o Options) functions(ctx context.Context, l *gates.Look) error {
 			if !strings.Contains(all, folded(name)) {
 				return false
 			}
-			code = cmp.Or(code, folded(filler.ReplaceAllString(string(data), "")))
+			code = cmp.Or(code, folded(bare(p, string(data))))
 			return names(code, folded(name))
 		})
 		if len(missing) == 0 {
@@ -335,6 +335,9 @@ func folded(text string) string { return strings.ToLower(strings.ReplaceAll(text
 
 // prose matches files that are not code.
 var prose = lazyre.New(`(?i)\.(?:md|mdx|txt|rst|adoc|lock|sum|svg|png|jpe?g|gif|ico|pdf|csv|json)$`)
+
+// frameLines match lines that each file has, whatever it does.
+const frameLines = `^[ \t]*(?:package \w+|pass|export \{\};?|module\.exports = \{\};?|['"]use strict['"];?)[ \t]*$`
 
 // skeletonWords match words of a batch that asks for code without a function.
 const skeletonWords = `stubs?|placeholders?|skeletons?|scaffold\w*|not.?implemented|unimplemented|todo!`
@@ -358,7 +361,7 @@ var (
 	// remarks matches comments and docstrings on lines of their own.
 	remarks = lazyre.New(`(?m)^[ \t]*(?:(?:#|//[/!]?)(?:[ \t].*)?|"""[^"\n]*"""|/\*(?s:.*?)\*/)[ \t]*$`)
 	// filler matches what says nothing: comments, the frame of a file, and promises to write it later.
-	filler = lazyre.New(`(?m)/\*(?s:.*?)\*/|^\s*(?:#(?:[ \t!#]|$)|//|--|;|%).*$|"""(?s:.*?)"""|^\s*(?:package \w+|pass|export \{\};?|module\.exports = \{\};?|['"]use strict['"];?)\s*$|` +
+	filler = lazyre.New(`(?m)/\*(?s:.*?)\*/|^\s*(?:#(?:[ \t!#]|$)|//|--|;|%).*$|"""(?s:.*?)"""|` + frameLines + `|` +
 		`(?i)\b(?:todo|tbd|fixme|to be (?:done|written)|coming soon|work in progress|lorem ipsum)\b[^\n]*|(?i)\[(?:insert|your|add|describe)\b[^\]\n]*\]`)
 )
 

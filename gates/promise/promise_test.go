@@ -157,7 +157,7 @@ func TestModifiedFiles(t *testing.T) {
 
 // A function that the batch adds by name is in the code, and not only in a comment.
 func TestPromisedFunctions(t *testing.T) {
-	const code = "\"\"\"Converts; to_km follows.\"\"\"\n\n\ndef to_miles(km):\n    return km / 1.6\n"
+	const code = "\"\"\"Converts; to_km follows.\"\"\"\nANY = \"*/*\"\n\n\ndef to_miles(km):\n    \"\"\"Not */* at all.\"\"\"\n    return km / 1.6\n"
 	for plan, want := range map[string]bool{
 		"Create convert.py with a function to_miles(km) that converts\nand a function to_km(miles).": true,
 		"Create convert.py with a function to_miles(km).":                                            false,

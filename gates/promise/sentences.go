@@ -89,16 +89,15 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	text := strings.ReplaceAll(fenced.ReplaceAllString(s.Batch.Text, ""), "...", "…")
 	w := wording{o: o, l: l, text: text, sentences: sentence.Split(text, -1), files: files, code: map[string]string{}}
 	for _, f := range files {
-		for _, a := range f.AddedLines() {
-			switch {
-			case language.IsTest(f.Path):
+		switch {
+		case language.IsTest(f.Path):
+			for _, a := range f.AddedLines() {
 				w.tests += a.Text + "\n"
-			case marks[codeExt(f.Path)] != "":
-				w.added += a.Text + "\n"
 			}
+		case marks[codeExt(f.Path)] != "":
+			w.added += bareAdded(f)
 		}
 	}
-	w.added = bare(w.added)
 	if !slices.ContainsFunc(files, product) {
 		w.values()
 		return nil
@@ -108,7 +107,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 			return err
 		}
 		if text, ok := w.read(p); ok {
-			w.code[p] = bare(text)
+			w.code[p] = bare(p, text)
 		}
 	}
 	w.errors()
@@ -140,12 +139,42 @@ func unmeant(text string, at int) bool {
 	return unwanted.MatchString(text[:at]) || described.MatchString(text)
 }
 
-// tail matches a comment behind code.
-var tail = lazyre.New(`(?m)\s(?:#|//)[ \t!#].*$`)
+var frame = lazyre.New(`(?m)` + frameLines)
 
-// bare removes comments and docstrings.
-func bare(text string) string {
-	return tail.ReplaceAllString(filler.ReplaceAllString(text, ""), "")
+// bare removes comments, docstrings and the frame of a file from its text, and keeps the lines.
+func bare(file, text string) string {
+	lang, out := language.OfSource(file), []byte(text)
+	if lang == "" {
+		return filler.ReplaceAllString(text, "")
+	}
+	for _, p := range language.Parts(text, lang) {
+		if !p.Comment && !(lang == language.Python && docstring(text, p.Start)) {
+			continue
+		}
+		for i := p.Start; i < p.End; i++ {
+			if out[i] != '\n' {
+				out[i] = ' '
+			}
+		}
+	}
+	return frame.ReplaceAllString(string(out), "")
+}
+
+// docstring reports whether a text of Python begins a line and has three quotation marks.
+func docstring(text string, at int) bool {
+	return (strings.HasPrefix(text[at:], `"""`) || strings.HasPrefix(text[at:], "'''")) &&
+		strings.TrimSpace(text[strings.LastIndexByte(text[:at], '\n')+1:at]) == ""
+}
+
+// bareAdded returns the lines that a change adds to a file, without comments.
+func bareAdded(f gates.File) (added string) {
+	lines := strings.Split(bare(f.Path, f.After), "\n")
+	for _, a := range f.AddedLines() {
+		if a.Number <= len(lines) {
+			added += strings.TrimRight(lines[a.Number-1], " \t") + "\n"
+		}
+	}
+	return added
 }
 
 func (w wording) broken(rule, file, message, fix string) {

@@ -39,7 +39,7 @@ func (w wording) corrected() {
 		case marks[codeExt(f.Path)] == "" || f.Link:
 			return // it is not known what such a file does
 		}
-		old, now := functionsOf(f.Before), functionsOf(f.After)
+		old, now := functionsOf(bare(f.Path, f.Before)), functionsOf(bare(f.Path, f.After))
 		for n, body := range now {
 			changed[n] = changed[n] || old[n] != body
 		}
@@ -105,10 +105,10 @@ func reaches(all map[string]string, name string, changed map[string]bool) bool {
 	return false
 }
 
-// functionsOf returns the text of each function by its name, and the other lines under "".
-func functionsOf(text string) map[string]string {
+// functionsOf returns the text of each function of bare code by its name, and the other lines under "".
+func functionsOf(code string) map[string]string {
 	out := map[string]string{}
-	lines := strings.Split(bare(text), "\n")
+	lines := strings.Split(code, "\n")
 	name, depth, ended := "", 0, true
 	for _, line := range lines {
 		trimmed := strings.TrimSpace(line)
@@ -153,7 +153,7 @@ func (w wording) answers() {
 		if language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" || f.Status == gates.Deleted {
 			continue
 		}
-		fresh := strings.Split(subscript.ReplaceAllString(bare(addedText(f)), "$1"), "\n")
+		fresh := strings.Split(subscript.ReplaceAllString(bareAdded(f), "$1"), "\n")
 		for i, line := range fresh {
 			if !comparison.MatchString(line) {
 				continue
@@ -184,13 +184,6 @@ func (w wording) answers() {
 		w.broken(RuleAnswersOnly, "", "the new code compares its input with the inputs of tests and has their results",
 			"compute the result for every input")
 	}
-}
-
-func addedText(f gates.File) (text string) {
-	for _, a := range f.AddedLines() {
-		text += a.Text + "\n"
-	}
-	return text
 }
 
 // numbersOf returns three or more numbers of a line in the order of their size; "" if there are less, or all are equal.
@@ -251,7 +244,7 @@ func (w wording) kept() {
 		if f.Status != gates.Modified || language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" {
 			continue
 		}
-		old, now := functionsOf(f.Before), functionsOf(f.After)
+		old, now := functionsOf(bare(f.Path, f.Before)), functionsOf(bare(f.Path, f.After))
 		for name, was := range old {
 			body := now[name]
 			if name == "" || body == "" || body == was || !branches.MatchString(body) {
@@ -291,8 +284,8 @@ func (w wording) checkGone() {
 		if f.Status != gates.Modified || language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" {
 			continue
 		}
-		now, all := functionsOf(f.After), w.added
-		for name, was := range functionsOf(f.Before) {
+		now, all := functionsOf(bare(f.Path, f.After)), w.added
+		for name, was := range functionsOf(bare(f.Path, f.Before)) {
 			if name != "" && now[name] != "" && refusal.MatchString(was) && !refusal.MatchString(now[name]) &&
 				!refusal.MatchString(all) {
 				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+
