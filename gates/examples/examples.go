@@ -146,12 +146,18 @@ func (o Options) evaluate(ctx context.Context, l *gates.Look, list []Example) ([
 			return nil, err
 		}
 		for at, r := range found {
-			if r.State == differs && len(found) > 1 {
-				alone, err := job{j.driver, j.cases[at : at+1]}.run(ctx, l)
+			again := j.cases[at]
+			if again.Other != "" {
+				again.Call = again.Other
+			}
+			if r.State == differs && (len(found) > 1 || again.Other != "") {
+				alone, err := job{j.driver, []call{again}}.run(ctx, l)
 				if err != nil {
 					return nil, err
 				}
-				r = alone[0]
+				if again.Other == "" || alone[0].State != differs {
+					r = alone[0]
+				}
 			}
 			if i := j.cases[at].index; out[i].State != holds && (r.State != unknown || out[i].State == unknown) {
 				out[i] = r

@@ -18,6 +18,8 @@ type Example struct {
 	Firm bool `json:"firm,omitempty"`
 	// Printed says that the code prints the result, so Want is its text.
 	Printed bool `json:"printed,omitempty"`
+	// Other is the same call with texts instead of numbers, if a table does not tell which of the two it means.
+	Other string `json:"-"`
 }
 
 // Args returns the arguments of the call as written.
@@ -82,7 +84,7 @@ func Find(text string) (out []Example) {
 	for at := 0; ; {
 		m := callAt.FindStringIndex(text[at:])
 		if m == nil {
-			return out
+			return append(out, inTables(text)...)
 		}
 		from := at + m[0]
 		e, end := exampleAt(text, from, at+m[1]-1)
