@@ -140,12 +140,12 @@ func (w wording) untested() {
 	if w.tests == "" || !asksTests.MatchString(w.text) && !asksTestsOf.MatchString(w.text) {
 		return
 	}
-	list := w.examples()
+	list := slices.Concat(w.examples(), w.shownValues())
 	// own returns the input of an example that tells it from the others, and is written the same in all languages.
 	own := func(e example) string {
 		return lists.First(e.inputs, func(in string) bool {
 			others := lists.Count(list, func(o example) bool { return slices.Contains(o.inputs, in) }) - 1
-			return others == 0 && len(in) > 2 && !strings.ContainsFunc(in, func(r rune) bool {
+			return others == 0 && (len(in) > 2 || strings.HasPrefix(in, ".")) && !strings.ContainsFunc(in, func(r rune) bool {
 				return r == '\\' || r == '$' || r == '%' || r < ' ' || r > unicode.MaxASCII
 			})
 		})
@@ -182,11 +182,38 @@ func (w wording) untested() {
 		"test all examples of the batch")
 }
 
+// valueShown matches a value, or an option with its value, and the verb that leads to its result.
+var valueShown = lazyre.New("`(?:-{1,2}[\\w-]+[ =])?([^`\\s]*[^`\\w\\s][^`\\s]*)`,?\\s+(?:(?:also|now)\\s+)?(?:(?:should|must|will)\\s+)?" +
+	`(?:gives?|returns?|becomes?|yields?|prints?|means?|→|=>|->)(?:\s|$)`)
+
+var fileName = lazyre.New(`\w\.[A-Za-z]\w{0,3}$`)
+
+// shownValues returns the values that the batch shows with results, and that are no arguments of calls: those of options
+// ("`--ratio -.25` gives `-0.25`"), and the rows of tables.
+func (w wording) shownValues() (out []example) {
+	for _, text := range sentence.Split(w.text, -1) {
+		for _, m := range valueShown.FindAllStringSubmatch(text, -1) {
+			if !strings.ContainsAny(m[1], "()") && !strings.HasPrefix(m[1], "--") && !fileName.MatchString(m[1]) {
+				out = append(out, example{inputs: []string{m[1]}, around: text})
+			}
+		}
+	}
+	for _, e := range examples.Find(w.text) {
+		if !strings.Contains(w.text, e.Call) { // a row without a call
+			out = append(out, example{inputs: texts(e.Call), results: []string{unquoted(e.Want)}})
+		}
+	}
+	return out
+}
+
 var (
 	// comparedWith matches the comparison of a variable with a value; keyedBy matches a value as the key of a table.
 	comparedWith = lazyre.New(`(?:[(,&|!{;?:=]|^|\b(?:if|elif|elsif|when|return|and|or))\s*@?[A-Za-z_]\w*\s*={2,3}\s*(` + value + `)`)
-	keyedBy      = lazyre.New(`(?:[{,]|^)\s*(` + value + `)\s*(?::|=>)`)
-	valueInCode  = lazyre.New(value)
+	// oneOf matches a list of values that a variable is compared with.
+	oneOf = lazyre.New(`\b(?:case|when)\s+((?:` + value + `)(?:\s*,\s*(?:` + value + `))*)|` +
+		`\bin\s*[\[({]([^()\[\]{}]+)[)\]}]|(?:%w[(\[]|\[)([^()\[\]{}]+)[)\]]\.(?:include\?|includes|indexOf)\(`)
+	keyedBy     = lazyre.New(`(?:[{,]|^)\s*(` + value + `)\s*(?::|=>)`)
+	valueInCode = lazyre.New(value)
 )
 
 const value = `-?\d+(?:\.\d+)?\b|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
@@ -197,7 +224,8 @@ func (w wording) answered() {
 	list := lists.Filter(examples.Find(w.l.Subject().Batch.Text), func(e examples.Example) bool {
 		return len(unquoted(e.Want)) > 2 // "", 0, 1 and such are results of ordinary cases
 	})
-	if len(list) < 2 || asksTable.MatchString(w.text) {
+	inputs := w.numberInputs()
+	if len(list)+len(inputs) < 2 || asksTable.MatchString(w.text) {
 		return
 	}
 	var hits []string
@@ -205,16 +233,37 @@ func (w wording) answered() {
 		for _, c := range specialCases(line) {
 			beside := lists.Map(valueInCode.FindAllString(line[c.end:]+"\n"+next, -1), unquoted)
 			hit := lists.First(list, func(e examples.Example) bool { return c.answers(e, beside) })
-			if hit.Call == "" {
+			switch {
+			case hit.Call != "":
+				hits = lists.Add(hits, hit.Call)
+			case !slices.Contains(inputs, c.input):
 				return // the code has other cases as well
+			case c.compared && !ordinary.MatchString(c.input):
+				hits = lists.Add(hits, c.input)
 			}
-			hits = lists.Add(hits, hit.Call)
 		}
 	}
 	if len(hits) > 1 {
 		w.broken(RuleAnswersOnly, "", "the new code has the examples of the batch as special cases: "+shown(strings.Join(hits, ", ")),
 			"compute the result for every input")
 	}
+}
+
+var (
+	withValue = lazyre.New("`-{1,2}[\\w-]+[ =]([^`\\s]*)`|\\w\\(([^()\\n]*)\\)")
+	// ordinary matches numbers that code often compares with.
+	ordinary = lazyre.New(`^-?[012]?$`)
+	hasDigit = lazyre.New(`^[-+.\w]*\d[-+.\w]*$`)
+)
+
+// numberInputs returns the values with digits that the batch gives to options and to functions with one argument.
+func (w wording) numberInputs() (out []string) {
+	for _, m := range withValue.FindAllStringSubmatch(w.l.Subject().Batch.Text, -1) {
+		if in := unquoted(m[1] + m[2]); hasDigit.MatchString(in) {
+			out = lists.Add(out, in)
+		}
+	}
+	return out
 }
 
 // specialCase is a value that a line of code compares with a variable, or has as the key of a table.
@@ -230,6 +279,12 @@ func specialCases(line string) (out []specialCase) {
 	}
 	for _, m := range keyedBy.FindAllStringSubmatchIndex(line, -1) {
 		out = append(out, specialCase{unquoted(line[m[2]:m[3]]), m[1], false})
+	}
+	for _, m := range oneOf.FindAllStringSubmatchIndex(line, -1) {
+		list := line[max(m[2], m[4], m[6]):max(m[3], m[5], m[7])]
+		for _, in := range strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' }) {
+			out = append(out, specialCase{unquoted(in), m[1], true})
+		}
 	}
 	return out
 }

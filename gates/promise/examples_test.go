@@ -17,6 +17,12 @@ func TestExamplesOfBatch(t *testing.T) {
 		es     = "def plural(word):\n    return word + ('z' if word[-1] == 'z' else '') + 'es'\n"
 		old    = "def plural(word):\n    return word + 'es'\n"
 		ranks  = "Correct rank. `rank(-1)` should return `\"-1st\"` and `rank(-22)` should return `\"-22nd\"`."
+		days   = "Add Days.\n\n```go\nOf(friday).Days(1) // 2024-03-04\nOf(friday).Days(6) // 2024-03-11\nOf(friday).Days(-5) // 2024-02-23\n```\n"
+		ratio  = "`--ratio .5` should give `0.5`, and `--ratio -.25` should give `-0.25`. Add tests."
+		title  = "Add `heading`. Add tests.\n\n| Input | Result |\n|---|---|\n| `the-fox` | `The Fox` |\n| `a-fox` | `A Fox` |\n"
+		hour   = "`at(\"25:00\")` raises a `ValueError` with the text `Bad hour (25 is not below 24)`."
+		times  = "Add a method `times` to `Job`, after which it ends. Add tests."
+		job    = "class Job:\n    def run(self):\n        return self.func()\n"
 		beside = old + "\n\ndef capitals(word):\n    return plural(word).upper()\n"
 	)
 	for _, c := range []worded{
@@ -112,6 +118,33 @@ func TestExamplesOfBatch(t *testing.T) {
 			files{"a.py": old + "\n\ndef single(word):\n    return word[:-2]\n"},
 			files{"a.py": "def plural(word):\n    return word + 's'\n\n\ndef single(word):\n    return word[:-2]\n"},
 			"not-corrected"},
+
+		{"cases of the shown numbers", days, nil, files{"a.go": "package a\n\nfunc Days(n int) int {\n\tswitch n {\n\tcase 1:\n" +
+			"\t\treturn 3\n\tcase 6:\n\t\treturn 10\n\tcase -5:\n\t\treturn -7\n\t}\n\treturn n\n}\n"}, "answers-only"},
+		{"cases of ordinary numbers", days, nil, files{"a.go": "package a\n\nfunc Days(n int) int {\n\tswitch n {\n\tcase 1:\n" +
+			"\t\treturn 3\n\tcase 0:\n\t\treturn 0\n\t}\n\treturn n\n}\n"}, ""},
+		{"a list of the shown values", ratio, nil,
+			files{"a.rb": "def valid?(value)\n  %w(.5 -.25).include?(value) || value =~ NUMBER\nend\n"}, "answers-only"},
+		{"a list of other values", ratio, nil,
+			files{"a.rb": "def valid?(value)\n  %w(.5 -.25 inf).include?(value) || value =~ NUMBER\nend\n"}, ""},
+		{"tests without a shown value", ratio, nil, files{"a.rb": "def ratio(text)\n  text.to_f\nend\n",
+			"a_test.rb": "def test_ratio\n  assert_equal 0.5, ratio('.5')\nend\n"}, "example-untested"},
+		{"tests of all shown values", ratio, nil, files{"a.rb": "def ratio(text)\n  text.to_f\nend\n",
+			"a_test.rb": "def test_ratio\n  assert_equal 0.5, ratio('.5')\n  assert_equal(-0.25, ratio('-.25'))\nend\n"}, ""},
+		{"tests without a row", title, nil, files{"a.py": "def heading(text):\n    return text.title()\n",
+			"test_a.py": "def test_heading():\n    assert heading('the-fox') == 'The Fox'\n"}, "example-untested"},
+		{"tests of all rows", title, nil, files{"a.py": "def heading(text):\n    return text.title()\n",
+			"test_a.py": "def test_heading():\n    for t in ('the-fox', 'a-fox'):\n        assert heading(t)\n"}, ""},
+		{"the text of an example", hour, nil, files{"a.py": "def at(text):\n    raise ValueError('Bad hour (25 is not below 24)')\n"},
+			"answers-only"},
+		{"a text with the value", hour, nil, files{"a.py": "def at(text):\n    raise ValueError(f'Bad hour ({text} is not below 24)')\n"},
+			""},
+		{"a field for tests", times, files{"a.py": job}, files{"a.py": job + "\n    def times(self, n):\n        self.left: int = n\n        return self\n",
+			"test_a.py": "def test_times():\n    assert Job().times(3).left == 3\n"}, "option-unused"},
+		{"a field that is read", times, files{"a.py": job}, files{"a.py": job + "\n    def times(self, n):\n        self.left = n\n        return self\n\n" +
+			"    def done(self):\n        return self.left == 0\n", "test_a.py": "def test_times():\n    assert Job().times(3).left == 3\n"}, ""},
+		{"a field of the batch", times + " The field `left` tells them.", files{"a.py": job}, files{"a.py": job +
+			"\n    def times(self, n):\n        self.left = n\n        return self\n", "test_a.py": "def test_times():\n    assert Job().times(3).left == 3\n"}, ""},
 	} {
 		c.check(t)
 	}

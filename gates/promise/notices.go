@@ -57,7 +57,11 @@ func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRu
 		if f.Link || f.Status == gates.Deleted || language.IsTest(f.Path) {
 			continue
 		}
-		if text, first := worse(f, mark); first != "" {
+		text, first := worse(f, mark, false)
+		if first == "" {
+			text, first = worse(f, mark, true)
+		}
+		if first != "" {
 			wrong[f.Path] = text
 			if path.Ext(f.Path) == ".go" {
 				helper := path.Join(path.Dir(f.Path), "zz_runplan_ran.go")
@@ -369,9 +373,10 @@ var (
 	function = lazyre.New(`\b(?:def|func|fn|function)\s+(?:\([^)]*\)\s*)?(?:self\.)?(\w+)|` +
 		`\b(?:const|let|var|exports\.)\s*(\w+)\s*=.*(?:=>|\bfunction\b)|` +
 		`^\s*(?:(?:async|static|public|private|protected|get|set)\s+)*(\w+)\s*\([^()]*\)\s*(?::[^{]+)?\{\s*$|^\s*(\w[\w|-]*)\) .*;;`)
-	comment = lazyre.New(`^\s*(?:#|//|/\*|$)`)
-	control = lazyre.New(`^(?:if|for|while|switch|catch|with|elif|until)$`)
-	built   = lazyre.New(`\b(?:dist|build|target)/`) // tests that run what was built do not run the changed lines
+	loopHead = lazyre.New(`^\s*(?:\} )?(?:for|while|until|loop)\b`)
+	comment  = lazyre.New(`^\s*(?:#|//|/\*|$)`)
+	control  = lazyre.New(`^(?:if|for|while|switch|catch|with|elif|until)$`)
+	built    = lazyre.New(`\b(?:dist|build|target)/`) // tests that run what was built do not run the changed lines
 	// idleHeader matches the only line of a function's header.
 	idleHeader = lazyre.New(`^\s*(?:async )?def \w+.*\):\s*$|^\s*(?:async )?def \w+.*->.*:\s*$|` +
 		`^\s*def [\w.]+[?!]?(?:\([^()]*\))?\s*$|^[^=]*\{\s*$`)
@@ -386,8 +391,9 @@ var (
 )
 
 // worse returns a file whose new functions are wrong and leave a mark when they run, and the first wrong line; "" if no
-// line can be made wrong. In a new file all lines count.
-func worse(f gates.File, mark string) (text, first string) {
+// line can be made wrong. In a new file all lines count. A wrong head of a loop may make it endless, so heads of loops
+// only count with loops.
+func worse(f gates.File, mark string, loops bool) (text, first string) {
 	ext := codeExt(f.Path)
 	marker := strings.Replace(marks[ext], "MARK", mark, 1)
 	if marker == "" {
@@ -426,7 +432,10 @@ func worse(f gates.File, mark string) (text, first string) {
 			goesOn.MatchString(last) && !opens.MatchString(last) {
 			continue
 		}
-		bad := wrongLine(a.Text, ext)
+		bad := a.Text
+		if loops || !loopHead.MatchString(a.Text) {
+			bad = wrongLine(a.Text, ext)
+		}
 		if m := result.FindStringSubmatch(a.Text); m != nil && bad == a.Text && !constant.MatchString(m[2]) &&
 			!comment.MatchString(m[2]) {
 			switch one, rest, more := strings.Cut(m[2], ","); {

@@ -119,7 +119,9 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.answers()
 	w.special()
 	w.answered()
+	w.fixedTexts()
 	w.unread()
+	w.unreadFields()
 	w.besides()
 	w.untested()
 	w.later()
@@ -186,6 +188,8 @@ var (
 	raised = lazyre.New(
 		"(?:[Rr]aises?|[Tt]hrows?|[Ww]arns?(?: with)?|[Rr]ejects?(?: " +
 			"with)?)\\s+(?:an?\\s+|the\\s+)?`?(?:\\w+(?:\\.|::))*([A-Z]\\w*(?:Error|Exception|Warning)|Error)\\b")
+	// raisedSpan matches any name of a class that a sentence raises.
+	raisedSpan = lazyre.New("(?:[Rr]aises?|[Tt]hrows?)\\s+(?:an?\\s+|the\\s+)?`(?:\\w+(?:\\.|::))*([A-Z]\\w+)`")
 	// reported matches an error without a name.
 	reported = lazyre.New(`(?i)\b(?:(?:is|are) (?:an )?errors?|returns? (?:an )?error|(?:raises?|throws?|rejects?)\s+(?:an?\s+|the\s+)?\S*(?:error|exception)|exits? with (?:status |code )?[1-9]\d*|returns? ` + "`?Err" + `)\b`)
 	// reports matches code that reports an error, and proves a test that expects one.
@@ -216,6 +220,17 @@ func (w wording) errors() {
 		w.broken(RuleNoError, "", "the batch wants "+name+" to be raised, but no code raises it and no new test expects it",
 			"raise it where the batch says so, and test it")
 	}
+	if len(seen) == 0 && w.tests != "" && asksTests.MatchString(w.text) && !proves.MatchString(w.tests) {
+		for i, text := range w.sentences {
+			at := raisedSpan.FindStringSubmatchIndex(text)
+			if at != nil && !refused.MatchString(text[:at[0]]) && !described.MatchString(text) && !noCase.MatchString(text) &&
+				!w.contrasted(i) {
+				w.broken(RuleNoError, "", "the batch wants "+text[at[2]:at[3]]+" to be raised and asks for tests, but no new test "+
+					"expects an error", "test where it is raised")
+				return
+			}
+		}
+	}
 	// In a long text, a sentence may be about code that is there.
 	if len(seen) > 0 || strings.Count(w.text, "\n") > 20 || strings.TrimSpace(w.added) == "" ||
 		reports.MatchString(w.added) || proves.MatchString(w.tests) {
@@ -234,9 +249,14 @@ func (w wording) errors() {
 // afterwards matches a sentence about code that behaves otherwise than the sentence before says.
 var afterwards = lazyre.New(`(?i)^\W*(?:after (?:the|this) (?:change|batch|fix|correction)|afterwards|(?:it|that|this) (?:should|must) (?:not|work))\b`)
 
-// contrasted reports whether a sentence describes the code before the change, because the next one says what follows.
+// doesNot matches a sentence that the next one explains: "`quality` does not: it raises an error".
+var doesNot = lazyre.New(`(?i)(?:\bnot|n't|\bwrong)\W*$`)
+
+// contrasted reports whether a sentence describes the code before the change, because the next one says what follows,
+// or the one before says what is wrong.
 func (w wording) contrasted(sentence int) bool {
-	return sentence+1 < len(w.sentences) && afterwards.MatchString(w.sentences[sentence+1])
+	return sentence+1 < len(w.sentences) && afterwards.MatchString(w.sentences[sentence+1]) ||
+		sentence > 0 && doesNot.MatchString(w.sentences[sentence-1])
 }
 
 // read returns the text of a file of the tree, if it is smaller than 1 MiB.
