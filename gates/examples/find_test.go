@@ -52,6 +52,8 @@ func TestFind(t *testing.T) {
 			[]Example{{Call: `pad("a", 3)`, Want: `"  a"`, Other: `pad("\"a\"", "3")`}}},
 		{"Change `parse`:\n\n| Text | Today | Result |\n|---|---|---|\n| `1h` | 1 | 3600 |\n| `x` | 0 | `ValueError` |\n",
 			[]Example{{Call: `parse("1h")`, Want: `3600`}, {Call: `parse("x")`, Raises: `ValueError`}}},
+		{"Add `accepts`, called as `accepts(kind, header)`, which returns `True` or `False`.\n\n| kind | header | result |\n|---|---|---|\n| `a/b` | `` | `True` |\n",
+			[]Example{{Call: `accepts("a/b", "")`, Want: `True`}}},
 		{"`parse` and `format`:\n\n| Input | Result |\n|---|---|\n| `a` | `b` |\n", nil},
 		{"`parse` currently gives:\n\n| Input | Result |\n|---|---|\n| `a` | `b` |\n", nil},
 		{"`parse` reads:\n\n| Input | Meaning |\n|---|---|\n| `a` | `b` |\n", nil},

@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,9 @@ func inTables(text string) (out []Example) {
 		functions := map[string]string{} // with their parameters
 		for i := len(paragraphs) - 1; i >= 0 && len(functions) == 0 && len(paragraphs)-i <= 3; i-- {
 			for _, m := range named.FindAllStringSubmatch(paragraphs[i], -1) {
-				functions[m[1]] = m[2]
+				if !keyword.MatchString(m[1]) {
+					functions[m[1]] = cmp.Or(m[2], functions[m[1]])
+				}
 			}
 		}
 		sentences := sentence.Split(before, -1)
@@ -132,7 +135,7 @@ func kindOf(column []string) kind {
 	for _, c := range column {
 		text := bareCell(c)
 		switch _, n := valueOf(text); {
-		case text == "" || elidedCell.MatchString(text) || callCell.MatchString(text):
+		case c == "" || elidedCell.MatchString(text) || callCell.MatchString(text):
 			return mixed
 		case n != len(text) || n == 0:
 			plain++
