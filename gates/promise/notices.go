@@ -20,6 +20,8 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // RuleNotices marks a test file whose tests pass although the lines that they run are wrong, or are as they were.
@@ -57,11 +59,7 @@ func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRu
 		if f.Link || f.Status == gates.Deleted || language.IsTest(f.Path) {
 			continue
 		}
-		text, first := worse(f, mark, false)
-		if first == "" {
-			text, first = worse(f, mark, true)
-		}
-		if first != "" {
+		if text, first := worse(f, mark); first != "" {
 			wrong[f.Path] = text
 			if path.Ext(f.Path) == ".go" {
 				helper := path.Join(path.Dir(f.Path), "zz_runplan_ran.go")
@@ -90,6 +88,9 @@ func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRu
 		case err != nil:
 			return "", err
 		case !pass: // the tests noticed, or nothing is known
+			if blind, err := unnoticed(ctx, l, files, file, mark, limit); err != nil || blind != "" {
+				return blind, err
+			}
 		case missing == nil:
 			return "the new tests run new lines, and pass although these lines are wrong: " + shown, nil
 		case unused != "":
@@ -100,6 +101,60 @@ func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRu
 		return untested, err
 	}
 	return before(ctx, l, files, file, limit)
+}
+
+// mostSingle limits the versions with one wrong line. Each costs a run of the tests, and one that they notice is enough.
+const mostSingle = 5
+
+// foreign is a wrong result that is not empty, so that a test must check more than that there is one.
+const foreign = `"runplan"`
+
+// unnoticed finds new tests that notice wrong code only if there is no result: they pass on each version with one wrong
+// line that they run.
+func unnoticed(ctx context.Context, l *gates.Look, files []gates.File, file, mark string, limit time.Duration) (string,
+	error) {
+	type version struct {
+		gates.File
+		wrongLine
+	}
+	var all []version
+	for _, f := range files {
+		if f.Link || f.Status == gates.Deleted || language.IsTest(f.Path) {
+			continue
+		}
+		for _, w := range wrongLines(f) {
+			none := empty[codeExt(f.Path)]
+			switch {
+			case w.kind == noResult && none != "":
+				w.bad = strings.Replace(w.bad, "return "+none, "return "+foreign, 1)
+			case w.kind != wrongOperator:
+				continue
+			}
+			all = append(all, version{f, w})
+		}
+	}
+	var survived []string
+	for i := range min(len(all), mostSingle) {
+		v := all[i*len(all)/min(len(all), mostSingle)]
+		texts := map[string]string{v.Path: withWrong(v.File, []wrongLine{v.wrongLine}, mark)}
+		if path.Ext(v.Path) == ".go" {
+			helper := path.Join(path.Dir(v.Path), "zz_runplan_ran.go")
+			texts[v.Path], texts[helper] = goHelper(texts[v.Path], "", mark, goVersion(l.Subject().Dir, v.Path))
+		}
+		_ = os.Remove(mark)
+		pass, err := passes(ctx, l, file, texts, limit)
+		if err != nil || !pass {
+			return "", err
+		}
+		if _, missing := os.Stat(mark); missing == nil {
+			survived = append(survived, v.was+" as "+v.bad)
+		}
+	}
+	if len(survived) < min(2, len(all)) || len(all) == 0 {
+		return "", nil
+	}
+	return "the new tests run new lines, and pass on each of " + phrase.Count(len(survived), "version", "versions") +
+		" with one wrong line: " + strings.Join(survived[:min(len(survived), 2)], "; "), nil
 }
 
 // idled finds a new function that the batch and its new tests name, and without whose work the tests pass.
@@ -390,16 +445,28 @@ var (
 	empty = map[string]string{".py": "None", ".rb": "nil", ".js": "undefined"}
 )
 
-// worse returns a file whose new functions are wrong and leave a mark when they run, and the first wrong line; "" if no
-// line can be made wrong. In a new file all lines count. A wrong head of a loop may make it endless, so heads of loops
-// only count with loops.
-func worse(f gates.File, mark string, loops bool) (text, first string) {
-	ext := codeExt(f.Path)
-	marker := strings.Replace(marks[ext], "MARK", mark, 1)
-	if marker == "" {
-		return "", ""
+// wrongLine is a wrong version of a line.
+type wrongLine struct {
+	at       int    // in the file, from 0
+	was, bad string // without white space around
+	kind     wrongKind
+}
+
+// wrongKind tells what is wrong in a line.
+type wrongKind int
+
+const (
+	wrongOperator wrongKind = iota
+	wrongLoop               // an operator in the head of a loop, which may become endless
+	noResult                // the result is empty
+)
+
+// wrongLines returns wrong versions of lines of the new functions of a file. In a new file all lines count.
+func wrongLines(f gates.File) (out []wrongLine) {
+	ext, lines := codeExt(f.Path), strings.Split(f.After, "\n")
+	if marks[ext] == "" {
+		return nil
 	}
-	lines := strings.Split(f.After, "\n")
 	before := func(i int) string {
 		for i--; i >= 0; i-- {
 			if t := strings.TrimSpace(lines[i]); t != "" && !strings.HasPrefix(t, "//") && !strings.HasPrefix(t, "#") {
@@ -408,7 +475,7 @@ func worse(f gates.File, mark string, loops bool) (text, first string) {
 		}
 		return ""
 	}
-	out, added := slices.Clone(lines), map[int]bool{}
+	added := map[int]bool{}
 	for _, a := range f.AddedLines() {
 		added[a.Number-1] = true
 	}
@@ -426,41 +493,65 @@ func worse(f gates.File, mark string, loops bool) (text, first string) {
 		}) {
 			continue
 		}
-		a := gates.Line{Number: i + 1, Text: line}
 		last := before(i)
-		if ext != ".sh" && (deep(line) == 0 || !begins.MatchString(a.Text)) ||
+		if ext != ".sh" && (deep(line) == 0 || !begins.MatchString(line)) ||
 			goesOn.MatchString(last) && !opens.MatchString(last) {
 			continue
 		}
-		bad := a.Text
-		if loops || !loopHead.MatchString(a.Text) {
-			bad = wrongLine(a.Text, ext)
+		w := wrongLine{at: i, was: strings.TrimSpace(line), bad: withWrongOperators(line, ext)}
+		if loopHead.MatchString(line) {
+			w.kind = wrongLoop
 		}
-		if m := result.FindStringSubmatch(a.Text); m != nil && bad == a.Text && !constant.MatchString(m[2]) &&
+		if m := result.FindStringSubmatch(line); m != nil && w.bad == line && !constant.MatchString(m[2]) &&
 			!comment.MatchString(m[2]) {
+			w.kind = noResult
 			switch one, rest, more := strings.Cut(m[2], ","); {
 			case empty[ext] != "":
-				bad = m[1] + empty[ext] + m[3]
+				w.bad = m[1] + empty[ext] + m[3]
 			case ext == ".go" && more && strings.Count(one, "(") == strings.Count(one, ")"):
-				bad = m[1] + "runplanZero(" + one + ")," + rest
+				w.bad = m[1] + "runplanZero(" + one + ")," + rest
 			case ext == ".go" && !more:
-				bad = m[1] + "runplanZero(" + one + ")"
+				w.bad = m[1] + "runplanZero(" + one + ")"
 			}
 		}
-		if bad == a.Text {
-			continue
+		if w.bad != line {
+			w.bad = strings.TrimSpace(w.bad)
+			out = append(out, w)
 		}
-		if first == "" {
-			first = strings.TrimSpace(a.Text) + " as " + strings.TrimSpace(bad)
-		}
-		indent := a.Text[:len(a.Text)-len(strings.TrimLeft(a.Text, " \t"))]
-		if at := strings.Index(bad, ") "); ext == ".sh" && at > 0 && !strings.Contains(bad[:at], "(") {
-			out[i] = bad[:at+2] + marker + bad[at+1:] // a branch of case
-			continue
-		}
-		out[i] = indent + marker + "\n" + bad
 	}
-	return strings.Join(out, "\n"), first
+	return out
+}
+
+// withWrong returns a file with wrong lines, which leave a mark when they run.
+func withWrong(f gates.File, wrong []wrongLine, mark string) string {
+	ext := codeExt(f.Path)
+	marker, lines := strings.Replace(marks[ext], "MARK", mark, 1), strings.Split(f.After, "\n")
+	for _, w := range wrong {
+		indent := lines[w.at][:deep(lines[w.at])]
+		if at := strings.Index(w.bad, ") "); ext == ".sh" && at > 0 && !strings.Contains(w.bad[:at], "(") {
+			lines[w.at] = indent + w.bad[:at+2] + marker + w.bad[at+1:] // a branch of case
+			continue
+		}
+		lines[w.at] = indent + marker + "\n" + indent + w.bad
+	}
+	return strings.Join(lines, "\n")
+}
+
+// worse returns a file whose new functions are wrong and leave a mark when they run, and the first wrong line; "" if no
+// line can be made wrong. Heads of loops only count if nothing else does.
+func worse(f gates.File, mark string) (text, first string) {
+	if marks[codeExt(f.Path)] == "" {
+		return "", ""
+	}
+	all := wrongLines(f)
+	some := lists.Filter(all, func(w wrongLine) bool { return w.kind != wrongLoop })
+	if len(some) == 0 {
+		some = all
+	}
+	if len(some) == 0 {
+		return f.After, ""
+	}
+	return withWrong(f, some, mark), some[0].was + " as " + some[0].bad
 }
 
 // codeExt returns the ending by which the rules know the language of a file.
@@ -474,8 +565,8 @@ func codeExt(file string) string {
 
 func deep(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// wrongLine replaces the operators of a line, outside of texts and comments.
-func wrongLine(line, ext string) string {
+// withWrongOperators replaces the operators of a line, outside of texts and comments.
+func withWrongOperators(line, ext string) string {
 	return part.ReplaceAllStringFunc(line, func(w string) string {
 		if to, ok := wrongs[w]; ok && (ext != ".sh" || len(w) == 1 && strings.Contains("+-*/%", w)) {
 			return to

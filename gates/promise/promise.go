@@ -340,7 +340,7 @@ var prose = lazyre.New(`(?i)\.(?:md|mdx|txt|rst|adoc|lock|sum|svg|png|jpe?g|gif|
 const frameLines = `^[ \t]*(?:package \w+|pass|export \{\};?|module\.exports = \{\};?|['"]use strict['"];?)[ \t]*$`
 
 // skeletonWords match words of a batch that asks for code without a function.
-const skeletonWords = `stubs?|placeholders?|skeletons?|scaffold\w*|not.?implemented|unimplemented|todo!`
+const skeletonWords = `stubs?|placeholders? (?:implementation|function|method|module|class|file|code|page|command|for|only)\w*|(?:as|add|create|only|just|with) (?:an? )?placeholders?|skeletons?|scaffold\w*|not.?implemented|unimplemented|todo!`
 
 var (
 	// mayBeEmpty matches files that say enough by being there, and words of a batch that asks for such a file.

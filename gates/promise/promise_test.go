@@ -214,7 +214,7 @@ func TestWrongLines(t *testing.T) {
 		if c.before == "" {
 			f.Status = gates.Added
 		}
-		got, _ := worse(f, "M", true)
+		got, _ := worse(f, "M")
 		if got != c.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", c.file, got, c.want)
 		}
