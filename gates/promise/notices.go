@@ -239,7 +239,7 @@ func goVersion(dir, file string) string {
 func goHelper(text, helper, mark, module string) (wrong, calls string) {
 	if helper == "" {
 		helper = goPackage.FindString(text) + "\n\nimport \"os\"\n\n" +
-			"func runplanRan() { _ = os.WriteFile(" + strconv.Quote(mark) + ", nil, 0o644) }\n"
+			"func runplanRan() { _ = os.WriteFile(" + strconv.Quote(mark) + ", nil, 0644) }\n"
 	}
 	if !strings.Contains(text, "runplanZero(") {
 		return text, helper
