@@ -182,19 +182,20 @@ func (w wording) untested() {
 		"test all examples of the batch")
 }
 
-// valueShown matches a value, or an option with its value, and the verb that leads to its result.
-var valueShown = lazyre.New("`(?:-{1,2}[\\w-]+[ =])?([^`\\s]*[^`\\w\\s][^`\\s]*)`,?\\s+(?:(?:also|now)\\s+)?(?:(?:should|must|will)\\s+)?" +
-	`(?:gives?|returns?|becomes?|yields?|prints?|means?|→|=>|->)(?:\s|$)`)
+// valueShown matches the value of an option, or a value with a digit or a mark, and the verb between it and its result.
+var valueShown = lazyre.New("`(?:-{1,2}[\\w-]+[ =]([^`\\s]+)|([^`\\s/\\\\]*[^`\\w\\s/\\\\][^`\\s/\\\\]*))`,?\\s+(?:(?:also|now)\\s+)?" +
+	"(?:(?:should|must|will)\\s+)?(?:gives?|returns?|becomes?|yields?|prints?|means?)\\s+(?:the\\s+)?[`\"]")
 
-var fileName = lazyre.New(`\w\.[A-Za-z]\w{0,3}$`)
+// dotted matches the name of a file or of a part of an object.
+var dotted = lazyre.New(`^[@*]?[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$|\w\.[A-Za-z]\w{0,3}$`)
 
 // shownValues returns the values that the batch shows with results, and that are no arguments of calls: those of options
 // ("`--ratio -.25` gives `-0.25`"), and the rows of tables.
 func (w wording) shownValues() (out []example) {
 	for _, text := range sentence.Split(w.text, -1) {
 		for _, m := range valueShown.FindAllStringSubmatch(text, -1) {
-			if !strings.ContainsAny(m[1], "()") && !strings.HasPrefix(m[1], "--") && !fileName.MatchString(m[1]) {
-				out = append(out, example{inputs: []string{m[1]}, around: text})
+			if in := m[1] + m[2]; !strings.ContainsAny(in, "()<>") && !strings.HasPrefix(in, "--") && !dotted.MatchString(in) {
+				out = append(out, example{inputs: []string{in}, around: text})
 			}
 		}
 	}
