@@ -108,6 +108,7 @@ func TestFind(t *testing.T) {
 		{"other language", one, []string{"calc.test.js"}, nil},
 		{"left out", strings.Replace(one, "assert", "...\n    assert", 1), []string{"test_a.py"}, nil},
 		{"like before", strings.Replace(one, "    assert", "    # rest of the set-up\n    assert", 1), []string{"test_a.py"}, nil},
+		{"a mock", strings.Replace(one, "assert", "m = mock.Mock()\n    assert", 1), []string{"test_a.py"}, nil},
 		{"asserts nothing", "```python\ndef test_a():\n    f(1)\n```\n", []string{"test_a.py"}, nil},
 		{"no tests", "```python\ndef f(n):\n    return n + 1\n```\n", []string{"test_a.py"}, nil},
 		{"no language", strings.Replace(one, "python", "", 1), []string{"test_a.py"}, nil},
