@@ -133,7 +133,7 @@ func TestGate(t *testing.T) {
 			differs("the plan shows that get(o, 'a').length returns 4, but it returns 0"),
 			"0 of 2 examples as shown; not decided: get(o, 'a'): it has the shown result without the calls before it"},
 		{"time zone", "`hour(new Date(0))` is `77`", nil, map[string]string{"hour.js": "exports.hour = d => d.getTime()\n"}, nil,
-			"0 of 1 example as shown; not decided: hour(new Date(0)): it returns 0, and this may depend on the time zone"},
+			"0 of 1 example as shown; not decided: hour(new Date(0)): it returns 0, and this may depend on the machine or its time zone"},
 		{"block of another language", "```ruby\nc = Cart.new\nc.total # => 0\n```", nil, map[string]string{"shop.py": pyCart}, nil,
 			"0 of 1 example as shown; not decided: c.total: no file of Go, Python, JavaScript or Ruby defines Cart"},
 	} {

@@ -36,8 +36,8 @@ func (e Example) leads() (out []Example) {
 	return out
 }
 
-// zoned matches times that depend on the time zone.
-var zoned = lazyre.New(`\bTime\.(?:\w+)\(|\bnew Date\(|\b(?:Local|fromtimestamp|localtime|mktime)\b|\d:\d\d [-+]\d\d:?\d\d\b`)
+// local matches times that depend on the time zone, and other values that depend on the machine.
+var local = lazyre.New(`\bprocess\.|\bENV\b|\bTime\.(?:\w+)\(|\bnew Date\(|\b(?:Local|fromtimestamp|localtime|mktime)\b|\d:\d\d [-+]\d\d:?\d\d\b`)
 
 // judged returns the result of an example as it counts. An example with set-up differs only if what the plan shows and what the code returns
 // are of the same kind: two values, or two texts that begin with the same pattern of digits.
@@ -45,8 +45,8 @@ func (e Example) judged(r result) result {
 	switch {
 	case r.State != differs:
 		return r
-	case zoned.MatchString(e.Setup + e.Call + " " + e.Want):
-		return result{State: unknown, What: r.What + ", and this may depend on the time zone"}
+	case local.MatchString(e.Setup + e.Call + " " + e.Want):
+		return result{State: unknown, What: r.What + ", and this may depend on the machine or its time zone"}
 	case e.Setup == "":
 		return r
 	case r.Shown == "" && (e.Raises != "" || strings.Contains(e.Want, "Error")):
