@@ -30,7 +30,7 @@ var (
 	// statement matches the first word of lines that are not expressions.
 	statement = lazyre.New(`^(?:if|for|while|return|del|delete|def|class|func|function|end|else|elsif|elif|with|try|raise|throw|import|from|require|` +
 		`package|type|switch|case|do|begin|unless|until|puts|print|assert|expect|defer|go|const|let|var|async|yield|pass|break)\b`)
-	// constructs matches calls that may lead to the file of the code: of functions, of classes, of methods without parentheses.
+	// constructs matches calls that may lead to the file of the code, also those of Ruby without parentheses.
 	constructs = lazyre.New(`(?:\bnew\s+)?\b[A-Za-z_]\w*(?:(?:\.|::)\w+)*[!?]?\(|\bnew\s+[A-Za-z_][\w.]*|\b[A-Z]\w*(?:::[A-Z]\w*)*\.\w+|\b[A-Z]\w*(?:::[A-Z]\w*)+`)
 	// imported matches imports of Go and JavaScript, and the line around the code of a program.
 	imported = lazyre.New(`(?m)^(?:import\s*\((?s:.*?)^\)|import\b[^'"\n]*\{[^'"]*['"][^'"]*['"];?|import\b.*|package \w+$|` +
@@ -109,7 +109,8 @@ func rows(block, lang string) (out []row) {
 		return session(block)
 	}
 	if lang == language.Go || lang == language.Node {
-		block = imported.Re().ReplaceAllStringFunc(block, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
+		blank := func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) }
+		block = imported.Re().ReplaceAllStringFunc(block, blank)
 	}
 	if before, body, ok := strings.Cut(block, "func main() {"); ok {
 		body, _, _ = strings.Cut(body, "\n}")
@@ -285,6 +286,7 @@ func balanced(expr string) bool { return closing("("+expr+")", 0) == len(expr)+2
 
 // uses reports whether an expression has one of the names, or the mark.
 func uses(expr string, names []string, mark string) bool {
+	words := identifier.FindAllString(quotedText.ReplaceAllString(expr, `""`), -1)
 	return mark != "" && strings.Contains(expr, mark) ||
-		slices.ContainsFunc(identifier.FindAllString(quotedText.ReplaceAllString(expr, `""`), -1), func(n string) bool { return slices.Contains(names, n) })
+		slices.ContainsFunc(words, func(n string) bool { return slices.Contains(names, n) })
 }

@@ -27,8 +27,8 @@ func (e Example) leads() (out []Example) {
 	code := quotedText.ReplaceAllString(e.Setup+"\n"+e.Call, `""`)
 	for _, at := range constructs.FindAllStringIndex(code, -1) {
 		c := Example{Call: strings.TrimSuffix(code[at[0]:at[1]], "(") + "("}
-		if at[0] > 0 && strings.ContainsAny(code[at[0]-1:at[0]], ".@$") || !rootOf.MatchString(c.Call) || outside.MatchString(c.Call) ||
-			slices.Contains(vars, c.root()) {
+		part := at[0] > 0 && strings.ContainsAny(code[at[0]-1:at[0]], ".@$")
+		if part || !rootOf.MatchString(c.Call) || outside.MatchString(c.Call) || slices.Contains(vars, c.root()) {
 			continue
 		}
 		out = append(out, c)
@@ -39,8 +39,8 @@ func (e Example) leads() (out []Example) {
 // local matches times that depend on the time zone, and other values that depend on the machine.
 var local = lazyre.New(`\bprocess\.|\bENV\b|\bTime\.(?:\w+)\(|\bnew Date\(|\b(?:Local|fromtimestamp|localtime|mktime)\b|\d:\d\d [-+]\d\d:?\d\d\b`)
 
-// judged returns the result of an example as it counts. An example with set-up differs only if what the plan shows and what the code returns
-// are of the same kind: two values, or two texts that begin with the same pattern of digits.
+// judged returns the result of an example as it counts. An example with set-up differs only if what the plan shows and
+// what the code returns are of the same kind: two values, or two texts that begin with the same pattern of digits.
 func (e Example) judged(r result) result {
 	switch {
 	case r.State != differs:
@@ -55,13 +55,15 @@ func (e Example) judged(r result) result {
 		return r
 	}
 	want, got := valueKind(e.Want), valueKind(r.Shown)
+	alike := want != "" && want == got || e.Signed && got == "nothing" && (want != "list" && want != "" || e.Firm) ||
+		e.Signed && want == "nothing" && got != ""
 	switch {
 	case r.Shown == e.Want, want == "" && strings.HasPrefix(r.Text+" ", e.Want+" "):
 		return result{State: holds}
-	case want != "" && (want == got || e.Signed && got == "nothing" && (want != "list" || e.Firm) || e.Signed && want == "nothing" && got != "") &&
-		!strings.HasPrefix(r.Shown, e.Want) && sorted(e.Want) != sorted(r.Shown):
+	case alike && !strings.HasPrefix(r.Shown, e.Want) && sorted(e.Want) != sorted(r.Shown):
 		return r
-	case want == "" && len(r.Text) >= len(e.Want) && e.Want[0] >= '0' && e.Want[0] <= '9' && digit.ReplaceAllString(r.Text[:len(e.Want)], "0") == digit.ReplaceAllString(e.Want, "0"):
+	case want == "" && len(r.Text) >= len(e.Want) && digit.MatchString(e.Want[:1]) &&
+		digit.ReplaceAllString(r.Text[:len(e.Want)], "0") == digit.ReplaceAllString(e.Want, "0"):
 		return result{State: differs, What: "it returns " + r.Text}
 	}
 	return result{State: unknown, What: r.What + ", which cannot be compared with what the plan shows"}
@@ -129,7 +131,7 @@ func inPackage(code, pkg string) string {
 
 // goImports returns the imports of the packages of the standard library that set-ups use most.
 func goImports(code string) (out string) {
-	for _, p := range []string{"bytes", "context", "errors", "log", "math", "math/big", "net/url", "sort", "strconv", "time", "unicode", "slices", "maps"} {
+	for _, p := range strings.Fields("bytes context errors log maps math math/big net/url slices sort strconv time unicode") {
 		if regexp.MustCompile(`\b` + path.Base(p) + `\.[A-Z]`).MatchString(code) {
 			out += "\t" + strconv.Quote(p) + "\n"
 		}
