@@ -88,7 +88,8 @@ type way struct {
 }
 
 var script = way{
-	[]string{`\b(?:function\*?|class|const|let|var)\s+NAME\b`, `\bexports\.(?:NAME|LAST)\s*=`},
+	[]string{`\b(?:function\*?|class)\s+NAME\b`, `(?m)\b(?:const|let|var)\s+NAME\b\s*(?:[^=\s]|=\s*(?:[^r\s]|r[^e]|re[^q])|$)`, // no import
+		`\bexports\.(?:NAME|LAST)\s*=`},
 	[]string{`(?m)^export default\b`, `\bmodule\.exports\s*=`},
 	interpreted("node", nodeDriver),
 }
@@ -112,8 +113,7 @@ func (f file) defines(e Example) bool {
 	if path.Ext(f.path) == ".go" && root != last && packageOf(f.text) != root {
 		return false
 	}
-	stem := strings.TrimSuffix(path.Base(f.path), path.Ext(f.path))
-	if strings.EqualFold(joined.Replace(stem), joined.Replace(root)) {
+	if f.named(root) {
 		w.declares = slices.Concat(w.declares, w.exports)
 	} else if !strings.Contains(f.text, root) && !strings.Contains(f.text, last) {
 		return false
@@ -121,6 +121,12 @@ func (f file) defines(e Example) bool {
 	names := strings.NewReplacer("NAME", regexp.QuoteMeta(root), "LAST", regexp.QuoteMeta(last))
 	return slices.ContainsFunc(w.declares,
 		func(d string) bool { return regexp.MustCompile(names.Replace(d)).MatchString(f.text) })
+}
+
+// named reports whether the file has the name of a function or class.
+func (f file) named(root string) bool {
+	stem := strings.TrimSuffix(path.Base(f.path), path.Ext(f.path))
+	return strings.EqualFold(joined.Replace(stem), joined.Replace(root))
 }
 
 // importedAs reports whether other code imports the file by this name. Such a file is the __init__.py of a folder, or
@@ -193,10 +199,10 @@ func goCalls(c call, text string) driver {
 			if c.Printed {
 				value = strconv.Quote(strings.Trim(want, `"'`))
 			}
-			fmt.Fprintf(&calls, "\trun(%d, %s, %t, func() []interface{} { return all(%s) })\n", i, value, c.Raises != "",
-				strings.TrimPrefix(goText(c.Call), pkg+"."))
+			fmt.Fprintf(&calls, "\trun(%d, %s, %t, func() []interface{} {\n%sready = true\nreturn all(%s) })\n", i, value, c.Raises != "",
+				goSetup(c.Setup, pkg), strings.TrimPrefix(inPackage(goText(c.Call), pkg), pkg+"."))
 		}
-		text := strings.NewReplacer("PACKAGE", pkg, "MARK", mark, "CALLS", calls.String()).Replace(goDriver)
+		text := strings.NewReplacer("PACKAGE", pkg, "MARK", mark, "IMPORTS", goImports(calls.String()), "CALLS", calls.String()).Replace(goDriver)
 		name := path.Join(dir, "plan_"+strings.ToLower(mark)+"_test.go")
 		full := filepath.Join(l.Subject().Dir, filepath.FromSlash(name))
 		remove := func() { _ = os.Remove(full) }
@@ -228,7 +234,7 @@ func goValue(want string) string {
 	switch {
 	case quotedText.MatchString(want) && strings.IndexAny(want, `"'`) == 0:
 		return `"` + strings.TrimPrefix(strings.TrimSuffix(goText(`"`+strings.ReplaceAll(want[1:len(want)-1], `\'`, "'")+`"`), `"`), `"`) + `"`
-	case numeral.MatchString(want) || keyword.MatchString(want):
+	case numeral.FindString(want) == want || keyword.FindString(want) == want:
 		return want
 	case json.Valid([]byte(want)):
 		return "decoded(" + strconv.Quote(want) + ")"
@@ -261,7 +267,7 @@ func (j job) run(ctx context.Context, l *gates.Look) ([]result, error) {
 		why = err.Error()
 	}
 	for i := range out {
-		out[i] = result{unknown, why}
+		out[i] = result{State: unknown, What: why}
 	}
 	for line := range strings.Lines(end.Text) {
 		rest, is := strings.CutPrefix(line, mark)
@@ -270,7 +276,7 @@ func (j job) run(ctx context.Context, l *gates.Look) ([]result, error) {
 			result
 		}
 		if is && json.Unmarshal([]byte(rest), &r) == nil && r.Case >= 0 && r.Case < len(out) {
-			out[r.Case] = r.result
+			out[r.Case] = j.cases[r.Case].judged(r.result)
 		}
 	}
 	if len(j.cases) > 1 && strings.HasPrefix(j.driver.key, "go ") && !strings.Contains(end.Text, mark+"{") && err == nil {

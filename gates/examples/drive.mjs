@@ -71,6 +71,14 @@ async function namesOf (c) {
 
 const evaluate = (text, names) => new Function('names', `with (names) { return (${text}) }`)(names)
 
+// prepare runs the code before an expression, and returns a function that evaluates the expression in its scope.
+function prepare (c, names) {
+  const code = (c.setup || '').replace(/^(?:const|let) /gm, 'var ') // a block may declare a name twice
+  return new Async('names', `with (names) {\n${code}\nreturn async () => (${c.call})\n}`)(names)
+}
+
+const Async = (async () => {}).constructor
+
 function same (got, want) {
   if (util.isDeepStrictEqual(got, want)) return true
   if (typeof got === 'number' && typeof want === 'number') return Math.abs(got - want) <= 1e-9 * Math.abs(want)
@@ -96,12 +104,20 @@ async function run (c) {
     return ['unknown', `${c.file} cannot be loaded: ${e}`]
   }
   if (!(c.root in names)) return ['unknown', `${c.file} does not export ${c.root}`]
+  let call = () => evaluate(c.call, names)
+  if (c.setup) {
+    try {
+      call = await prepare(c, names)
+    } catch (e) {
+      return ['unknown', `the code before it throws ${e}`]
+    }
+  }
   try {
-    got = await evaluate(c.call, names)
+    got = await call()
   } catch (e) {
     const kinds = []
     for (let k = e; k; k = Object.getPrototypeOf(k)) kinds.push(k.constructor && k.constructor.name)
-    const own = !String(e && e.stack).split('\n').some(l => /^\s+at /.test(l) && l.includes(path.resolve('.') + path.sep))
+    const own = !String(e && e.stack).split('\n').some(l => /^\s+at /.test(l) && l.includes(path.resolve('.') + path.sep) && !l.includes('[eval'))
     if (c.raises && (kinds.includes(c.raises) || (e && e.name === c.raises) || (c.raises === 'error' && !own))) return ['holds', '']
     if (e instanceof SyntaxError || (e && typeof e.code === 'string' && /^E[A-Z]/.test(e.code)) ||
       (own && (e instanceof ReferenceError || e instanceof TypeError))) return ['unknown', String(e)]
@@ -114,11 +130,19 @@ async function run (c) {
     want = evaluate(c.want, words)
   } catch {}
   if (same(got, want) || (c.printed && String(got) === c.want) || (got && typeof got === 'object' && !Array.isArray(got) && String(got) === String(want))) return ['holds', '']
-  return ['differs', `it returns ${shown}`]
+  return ['differs', `it returns ${shown}`, shown, textOf(got)]
+}
+
+function textOf (v) {
+  try {
+    return String(v)
+  } catch {
+    return ''
+  }
 }
 
 for (const [i, c] of JSON.parse(list).entries()) {
-  const [state, what] = await run(c)
-  console.log('\n' + mark + JSON.stringify({ case: i, state, what: what.slice(0, 300) }))
+  const [state, what, shown, text] = (await run(c)).map(t => t.slice(0, 300))
+  console.log('\n' + mark + JSON.stringify({ case: i, state, what, shown, text }))
 }
 process.exit(0)

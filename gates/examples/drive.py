@@ -1,5 +1,5 @@
 # Makes the calls of a plan and compares their results with those that the plan shows.
-import asyncio, importlib, inspect, json, math, os, sys
+import asyncio, importlib, inspect, json, math, os, re, sys
 
 mark, cases = sys.argv[1], json.loads(sys.argv[2])
 sys.argv = sys.argv[:1]
@@ -65,6 +65,10 @@ def run(case):
     names.setdefault(module.__name__.rpartition(".")[2], module)
     if case["root"] not in names:
         names[case["root"]] = module
+    try:  # a name that cannot be imported may be in the module
+        exec(re.sub(r"(?m)^((?:from|import) .*[^(\\])$", r"try: \1\nexcept Exception: pass", case.get("setup", "")), names)
+    except BaseException as e:
+        return "unknown", "the code before it raises %s: %s" % (type(e).__name__, e)
     try:
         got = eval(case["call"], names)
         if inspect.isawaitable(got):
@@ -80,9 +84,9 @@ def run(case):
         return "differs", "it returns %r" % (got,)
     if holds(got, case["want"], names) or case.get("printed") and str(got) == case["want"]:
         return "holds", ""
-    return "differs", "it returns %r" % (got,)
+    return "differs", "it returns %r" % (got,), repr(got), str(got)
 
 
 for i, case in enumerate(cases):
-    state, what = run(case)
-    print("\n" + mark + json.dumps({"case": i, "state": state, "what": what[:300]}), flush=True)
+    said = dict(zip(("state", "what", "shown", "text"), (text[:300] for text in run(case))))
+    print("\n" + mark + json.dumps(dict(said, case=i)), flush=True)

@@ -8,8 +8,18 @@ WORDS = { "None" => "nil", "null" => "nil", "undefined" => "nil", "True" => "tru
 def load_file(path)
   dir = File.dirname(File.expand_path(path))
   dir = File.dirname(dir) until File.basename(dir) == "lib" || File.dirname(dir) == dir
-  $LOAD_PATH.unshift(dir) if File.basename(dir) == "lib"
+  if File.basename(dir) == "lib"
+    $LOAD_PATH.unshift(dir)
+    Dir[File.join(dir, "..", "*.gemspec")].map { |spec| File.basename(spec, ".gemspec") }.each { |gem| load_gem(dir, gem) }
+  end
   require File.expand_path(path)
+end
+
+# Loads a gem as its users do. A gem that cannot be loaded, since another gem is missing, may have a file that can.
+def load_gem(dir, name)
+  [name, name.tr("-", "/"), name.tr("-", "_")].uniq.find { |n| File.exist?(File.join(dir, n + ".rb")) && require(n) }
+rescue Exception
+  nil
 end
 
 def same(got, want)
@@ -25,8 +35,15 @@ def run(c)
   rescue Exception => e
     return ["unknown", "#{c["file"]} cannot be loaded: #{e.class}: #{e.message}"]
   end
+  scope = TOPLEVEL_BINDING.dup
   begin
-    got = TOPLEVEL_BINDING.eval(c["call"])
+    setup = c["setup"].to_s.gsub(/^(require .*)$/, "begin; \\1; rescue LoadError; end")
+    scope.eval(setup)
+  rescue Exception => e
+    return ["unknown", "the code before it raises #{e.class}: #{e.message}"]
+  end
+  begin
+    got = scope.eval(c["call"])
   rescue Exception => e
     own = e.backtrace.to_a.none? { |l| l.start_with?(Dir.pwd + "/") && !l.include?("(eval)") }
     return ["holds", ""] if c["raises"] == "error" && !own
@@ -43,12 +60,12 @@ def run(c)
     want = c["want"]
   end
   return ["holds", ""] if same(got, want) || c["printed"] && got.to_s == c["want"] || want.is_a?(String) && !got.is_a?(String) && got.to_s == want
-  ["differs", "it returns #{got.inspect}"]
+  ["differs", "it returns #{got.inspect}", got.inspect, got.to_s]
 end
 
 JSON.parse(list).each_with_index do |c, i|
-  state, what = run(c)
-  $stdout.puts "\n" + mark + JSON.generate(case: i, state: state, what: what[0, 300])
+  state, what, shown, text = run(c).map { |t| t.to_s[0, 300] }
+  $stdout.puts "\n" + mark + JSON.generate(case: i, state: state, what: what, shown: shown, text: text)
   $stdout.flush
 end
 exit!(0)

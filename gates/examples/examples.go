@@ -39,7 +39,10 @@ type Options struct {
 // Gate returns the gate of a batch; ok is false if the batch shows no examples.
 func Gate(b *planparse.Batch, o Options) (g gates.Gate, ok bool) {
 	o.Severity = cmp.Or(o.Severity, gates.Error)
-	list := Find(b.Text)
+	more := prepared(b.Text)
+	list := append(lists.Filter(Find(b.Text), func(e Example) bool {
+		return !slices.ContainsFunc(more, func(m Example) bool { return m.Line == e.Line })
+	}), more...)
 	if len(list) == 0 {
 		return nil, false
 	}
@@ -62,6 +65,8 @@ const (
 type result struct {
 	State state  `json:"state"`
 	What  string `json:"what"`
+	Shown string `json:"shown"` // what the call returned, as code
+	Text  string `json:"text"`  // and as it prints
 }
 
 func (o Options) look(ctx context.Context, l *gates.Look, list []Example) error {
@@ -82,7 +87,7 @@ func (o Options) look(ctx context.Context, l *gates.Look, list []Example) error 
 	for at, i := range wrong {
 		e := list[i]
 		if before[at].State == holds && !e.Firm {
-			now[i] = result{unknown, "it had the shown result before the batch, and the plan may describe a fault"}
+			now[i] = result{State: unknown, What: "it had the shown result before the batch, and the plan may describe a fault"}
 			continue
 		}
 		shown := "returns " + e.Want
@@ -138,7 +143,7 @@ func (o Options) before(ctx context.Context, l *gates.Look, list []Example) ([]r
 func (o Options) evaluate(ctx context.Context, l *gates.Look, list []Example) ([]result, error) {
 	out := make([]result, len(list))
 	for i := range out {
-		out[i] = result{unknown, "no file of Go, Python, JavaScript or Ruby defines " + list[i].root()}
+		out[i] = result{State: unknown, What: "no file of Go, Python, JavaScript or Ruby defines " + list[i].leads()[0].root()}
 	}
 	for _, j := range o.jobs(l.Subject(), list) {
 		found, err := j.run(ctx, l)
@@ -159,6 +164,16 @@ func (o Options) evaluate(ctx context.Context, l *gates.Look, list []Example) ([
 					r = alone[0]
 				}
 			}
+			if c := j.cases[at]; r.State == differs && c.Bare != c.Setup {
+				c.Setup = c.Bare
+				bare, err := job{j.driver, []call{c}}.run(ctx, l)
+				if err != nil {
+					return nil, err
+				}
+				if bare[0].State == holds {
+					r = result{State: unknown, What: "it has the shown result without the calls before it"}
+				}
+			}
 			if i := j.cases[at].index; out[i].State != holds && (r.State != unknown || out[i].State == unknown) {
 				out[i] = r
 			}
@@ -171,19 +186,31 @@ func (o Options) evaluate(ctx context.Context, l *gates.Look, list []Example) ([
 // of the change come before others.
 func (o Options) jobs(s gates.Subject, list []Example) (out []job) {
 	changes := func(f file) bool { return slices.Contains(s.Changed, f.path) }
+	leads := lists.Map(list, Example.leads)
 	files := source(s.Dir, o.Files(), func(f file) bool {
-		return changes(f) && f.nameless() || slices.ContainsFunc(list, f.defines)
+		found := changes(f) && f.nameless()
+		for i := 0; i < len(list) && !found; i++ {
+			found = f.isOf(list[i].Lang) && slices.ContainsFunc(leads[i], f.defines)
+		}
+		return found
 	})
 	for i, e := range list {
-		found := lists.Filter(files, func(f file) bool { return f.defines(e) })
-		if len(found) == 0 { // code may import what has no name of its own under any name
+		var lead Example
+		var found []file
+		for _, lead = range leads[i] {
+			if found = lists.Filter(files, func(f file) bool { return f.isOf(e.Lang) && f.defines(lead) }); len(found) > 0 {
+				break
+			}
+		}
+		if len(found) == 0 && e.Setup == "" { // code may import what has no name of its own under any name
 			found = lists.Filter(files, func(f file) bool { return changes(f) && f.nameless() })
 		}
 		if changed := lists.Filter(found, changes); len(changed) > 0 {
 			found = changed
 		}
+		slices.SortStableFunc(found, func(a, b file) int { return rank(a, lead) - rank(b, lead) })
 		for _, f := range found[:min(len(found), 3)] {
-			c := call{Example: e, index: i, File: f.path, Root: e.root(), Alias: !f.defines(e)}
+			c := call{Example: e, index: i, File: f.path, Root: lead.root(), Alias: !f.defines(lead)}
 			d := ways[path.Ext(f.path)].driver(c, f.text)
 			at := slices.IndexFunc(out, func(j job) bool { return j.driver.key == d.key })
 			if at < 0 {
@@ -194,4 +221,12 @@ func (o Options) jobs(s gates.Subject, list []Example) (out []job) {
 		}
 	}
 	return out
+}
+
+// rank returns the place of a file among those that define a function: a file of its name is first.
+func rank(f file, e Example) int {
+	if f.named(e.root()) || f.importedAs(e.root()) {
+		return 0
+	}
+	return 1
 }

@@ -21,6 +21,8 @@ import (
 
 const (
 	pyWrong = "def slugify(text):\n    return text.lower()\n"
+	pyCart  = "class Cart:\n    def __init__(self):\n        self.n = 0\n\n    def add(self, name, n):\n        if n < 0:\n            raise ValueError(name)\n" +
+		"        self.n += 2 * n\n        return self.n\n\n    def total(self):\n        return self.n\n"
 	pyRight = "def slugify(text):\n    if not text:\n        raise ValueError('empty')\n    return text.lower().replace(' ', '-')\n"
 )
 
@@ -100,6 +102,40 @@ func TestGate(t *testing.T) {
 		{"ruby", "`Slug.make(\"A b\")` returns `\"a-b\"`, and `Slug.make(\"\")` raises `ArgumentError`.", nil,
 			map[string]string{"lib/slug.rb": "module Slug\n  def self.make(text)\n    raise ArgumentError if text.empty?\n    text.downcase\n  end\nend\n"},
 			differs(`the plan shows that Slug.make("A b") returns "a-b", but it returns "a b"`), "1 of 2 examples as shown"},
+
+		{"block of ruby", "```ruby\nopts = Slop.parse(%w(--lines 3..7)) do |o|\n  o.range \"--lines\"\nend\nopts[:lines] # => 3..7\nopts[:lines].size # => 6\n```",
+			nil, map[string]string{"slop.gemspec": "", "lib/slop.rb": "module Slop\n  LAST = 1\nend\nrequire 'slop/parser'\n",
+				"lib/slop/parser.rb": "module Slop\n  OFF = LAST\n\n  def self.parse(list)\n    yield(o = Parser.new(list))\n    o.out\n  end\n\n  class Parser\n    attr_reader :out\n\n" +
+					"    def initialize(list)\n      @list, @out = list, {}\n    end\n\n    def range(name)\n" +
+					"      a, b = @list[@list.index(name) + 1].split('..').map(&:to_i)\n      @out[name[2..].to_sym] = (a..b - OFF + 1)\n    end\n  end\nend\n"},
+			differs(`the plan shows that opts[:lines].size returns 6, but it returns 5`), "1 of 2 examples as shown"},
+		{"block of go", "```go\nfriday := time.Date(2024, 3, 1, 9, 30, 0, 0, time.UTC)\nunused := 3\nWith(friday).Add(3)  // 2024-03-04 09:30:00\n" +
+			"days.With(friday).Add(1)  // 2024-03-03\ndays.With(friday).Add(1)  // => Saturday\n```", nil,
+			map[string]string{"go.mod": "module x\n\ngo 1.24\n", "days.go": "package days\n\nimport \"time\"\n\ntype Day struct{ time.Time }\n\n" +
+				"func With(t time.Time) Day { return Day{t} }\n\nfunc (d Day) Add(n int) time.Time { return d.AddDate(0, 0, n) }\n"},
+			differs("the plan shows that days.With(friday).Add(1) returns 2024-03-03, but it returns 2024-03-02 09:30:00 +0000 UTC"),
+			"1 of 3 examples as shown; not decided: days.With(friday).Add(1): it returns time.Date(2024, time.March, 2, 9, 30, 0, 0, time.UTC), which cannot be compared with what the plan shows"},
+		{"block of go that panics", "```go\nc := New(2)\nc.Total() // 3\n```", nil,
+			map[string]string{"go.mod": "module x\n\ngo 1.24\n", "c.go": "package x\n\ntype Cart struct{}\n\nfunc New(int) Cart { panic(\"no\") }\n\nfunc (Cart) Total() int { return 2 }\n"},
+			nil, "0 of 1 example as shown; not decided: c.Total(): the code before it panics: no"},
+		{"block of python", "```python\nfrom shop import Cart\nfrom no_such_library import x\ncart = Cart()\ncart.add(\"a\", 2)\nassert cart.total() == 4\nassert cart.add(\"b\", 1) == 6\nassert cart.total() == 7\n```",
+			nil, map[string]string{"shop.py": pyCart}, differs("the plan shows that cart.total() returns 7, but it returns 6"), "2 of 3 examples as shown"},
+		{"code before that fails", "```python\ncart = Cart()\ncart.put(1)\ncart.total()  # => 4\n```", nil, map[string]string{"shop.py": pyCart}, nil,
+			"0 of 1 example as shown; not decided: cart.total(): the code before it raises AttributeError: 'Cart' object has no attribute 'put'"},
+		{"session", "```\n>>> c = Cart()\n>>> c.total()\n0\n>>> c.add('a', 1)\n3\n>>> c.total()\n2\n>>> c.add('a', -1)\nTraceback (most recent call last):\nValueError: n\n```",
+			nil, map[string]string{"shop.py": pyCart}, differs("the plan shows that c.add('a', 1) returns 3, but it returns 2"), "3 of 4 examples as shown"},
+		{"block of javascript", "```js\nimport Counter from 'counter'\nconst c = new Counter(2)\nc.add(3)\nc.value // => 5\nc.missing // => 6\nc.add(1) // => [1]\n```", nil,
+			map[string]string{"use.js": "const Counter = require('./counter')\nexports.x = new Counter(1)\n",
+				"counter.js": "module.exports = class Counter {\n  constructor (n) { this.value = n }\n  add (n) { this.value += n }\n}\n"}, differs("the plan shows that c.missing returns 6, but it returns undefined"),
+			"1 of 3 examples as shown; not decided: c.add(1): it returns undefined, which cannot be compared with what the plan shows"},
+		{"list of calls", "```js\nvar o = { a: [1, 2] }\nempty(o)\n//get\nget(o, 'a') // => [1, 2]\nget(o, 'a').length // => 4\n```", nil,
+			map[string]string{"o.js": "exports.empty = o => { o.a = [] }\nexports.get = (o, k) => o[k]\n"},
+			differs("the plan shows that get(o, 'a').length returns 4, but it returns 0"),
+			"0 of 2 examples as shown; not decided: get(o, 'a'): it has the shown result without the calls before it"},
+		{"time zone", "`hour(new Date(0))` is `77`", nil, map[string]string{"hour.js": "exports.hour = d => d.getTime()\n"}, nil,
+			"0 of 1 example as shown; not decided: hour(new Date(0)): it returns 0, and this may depend on the machine or its time zone"},
+		{"block of another language", "```ruby\nc = Cart.new\nc.total # => 0\n```", nil, map[string]string{"shop.py": pyCart}, nil,
+			"0 of 1 example as shown; not decided: c.total: no file of Go, Python, JavaScript or Ruby defines Cart"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := gatetest.Change(t, c.before, c.after)

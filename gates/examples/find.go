@@ -20,6 +20,12 @@ type Example struct {
 	Printed bool `json:"printed,omitempty"`
 	// Other is the same call with texts instead of numbers, if a table does not tell which of the two it means.
 	Other string `json:"-"`
+
+	Setup string `json:"setup,omitempty"` // the code that runs before the call, which is any expression then
+	Bare  string `json:"-"`               // the set-up without calls whose result is not used and other examples
+	Lang  string `json:"-"`               // the language of the set-up, as [language.OfSource] names it
+	// Signed says that a sign of an example with set-up, such as =>, shows that the result is that of the expression.
+	Signed bool `json:"-"`
 }
 
 // Args returns the arguments of the call as written.
