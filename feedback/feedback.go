@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/prompt"
 )
 
@@ -81,15 +82,14 @@ const (
 	OutOfScope    Class = "out-of-scope"
 )
 
-// classes describes the classes in the order in which the prompt lists them.
-func classes() []struct {
+type classMeaning struct {
 	class   Class
 	meaning string
-} {
-	return []struct {
-		class   Class
-		meaning string
-	}{
+}
+
+// classes describes the classes in the order in which the prompt lists them.
+func classes() []classMeaning {
+	return []classMeaning{
 		{Prompt, "a prompt says the wrong thing, and only a prompt has to change"},
 		{Doc, "a document is wrong or missing"},
 		{TestOnly, "a test is wrong or missing, and the code is right"},
@@ -101,13 +101,8 @@ func classes() []struct {
 	}
 }
 
-func (c Class) valid() bool {
-	for _, k := range classes() {
-		if k.class == c {
-			return true
-		}
-	}
-	return false
+func classNames() []Class {
+	return lists.Map(classes(), func(k classMeaning) Class { return k.class })
 }
 
 // Approval is the state of the approval of a large job; "" if none is needed (C-40).

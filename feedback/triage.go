@@ -84,7 +84,7 @@ func settle(got triageAnswer) (Triage, error) {
 		}
 	}
 	switch {
-	case !t.Class.valid():
+	case !slices.Contains(classNames(), t.Class):
 		return Triage{}, fmt.Errorf("unknown class of fixes %q", fence.Line(string(got.Class)))
 	case t.ConfidencePct < 0 || t.ConfidencePct > 100:
 		return Triage{}, fmt.Errorf("confidence %d: must be 0 to 100", t.ConfidencePct)
@@ -100,12 +100,8 @@ func settle(got triageAnswer) (Triage, error) {
 const mostFiles = 50
 
 func triageSchema() json.RawMessage {
-	var names []Class
-	for _, k := range classes() {
-		names = append(names, k.class)
-	}
 	return schema(map[string]any{
-		"fix_class":       map[string]any{"type": "string", "enum": names},
+		"fix_class":       map[string]any{"type": "string", "enum": classNames()},
 		"root_cause":      map[string]any{"type": "string", "minLength": 1},
 		"candidate_files": map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
 		"confidence_pct":  map[string]any{"type": "integer", "minimum": 0, "maximum": 100},

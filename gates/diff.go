@@ -210,12 +210,8 @@ func (f File) FreshLines() map[int]bool {
 // a literal block. A file name in a text does not count, because the text may forbid a change of the file.
 func (s Subject) Names(path string) bool {
 	f := s.Batch.Files
-	for _, list := range [][]string{f.Create, f.Modify, f.Test, f.Delete} {
-		if slices.ContainsFunc(list, func(entry string) bool { return matches(entry, path) }) {
-			return true
-		}
-	}
-	return s.spellsOut(path)
+	return slices.ContainsFunc(slices.Concat(f.Create, f.Modify, f.Test, f.Delete),
+		func(entry string) bool { return matches(entry, path) }) || s.spellsOut(path)
 }
 
 // Contains reports whether the text of the batch has this line of code, unchanged or as an added line of a diff. Spaces

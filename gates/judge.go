@@ -126,11 +126,9 @@ func (b *bed) strip(raw testout.Result) (testout.Result, map[string]testout.Stat
 			res.Skipped = max(0, res.Skipped-1)
 		}
 	}
-	for _, f := range raw.Failures {
-		if !b.own(f.Name) && !b.own(f.ID) && !b.own(f.Path) && !b.own(f.Group) && !b.own(f.Message) {
-			res.Failures = append(res.Failures, f)
-		}
-	}
+	res.Failures = lists.Filter(raw.Failures, func(f testout.Failure) bool {
+		return !slices.ContainsFunc([]string{f.Name, f.ID, f.Path, f.Group, f.Message}, b.own)
+	})
 	return res, planted
 }
 

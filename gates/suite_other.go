@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -24,12 +25,10 @@ func shellSuite(dir string, p Project) []suite {
 		return nil
 	}
 	plan := func(_ context.Context, w *Look) ([]testRun, error) {
-		var out []testRun
-		for _, s := range scripts {
-			out = append(out, testRun{program: program{args: scriptArgs(w.subject.Dir, s)}, about: s,
-				why: "a shell script runs its tests itself"})
-		}
-		return out, nil
+		return lists.Map(scripts, func(s string) testRun {
+			return testRun{program: program{args: scriptArgs(w.subject.Dir, s)}, about: s,
+				why: "a shell script runs its tests itself"}
+		}), nil
 	}
 	shown := phrase.Join(scripts, " && ", func(s string) string { return commandLine("", scriptArgs(dir, s)) })
 	tools := []Tool{{Name: "bash", Program: "bash", Install: "install bash"}}

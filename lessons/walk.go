@@ -1,6 +1,9 @@
 package lessons
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // notText returns why the content of a file is not checked.
 func notText(text []byte) string {
@@ -16,11 +19,8 @@ func notText(text []byte) string {
 // generated reports whether the first lines of a file say that a program wrote it.
 func generated(text []byte) bool {
 	head := text[:min(len(text), 2<<10)]
-	for line := range bytes.Lines(head) {
-		if bytes.Contains(line, []byte("@generated")) ||
-			bytes.Contains(line, []byte("Code generated")) && bytes.Contains(line, []byte("DO NOT EDIT")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(bytes.Split(head, []byte("\n")), func(line []byte) bool {
+		return bytes.Contains(line, []byte("@generated")) ||
+			bytes.Contains(line, []byte("Code generated")) && bytes.Contains(line, []byte("DO NOT EDIT"))
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,13 +73,9 @@ func (o *ollamaClient) refused(r Request, said *ServerError, message string) err
 // crashed reports whether a message means a crashed runner, which the server restarts for the next call. Otherwise the
 // request is invalid.
 func crashed(message string) bool {
-	for _, sign := range []string{"error was encountered while running the model", "runner process has terminated",
-		"runner process no longer running", "runner has unexpectedly stopped"} {
-		if strings.Contains(message, sign) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"error was encountered while running the model", "runner process has terminated",
+		"runner process no longer running", "runner has unexpectedly stopped"},
+		func(sign string) bool { return strings.Contains(message, sign) })
 }
 
 // lost reports whether the connection broke while a short answer was read.

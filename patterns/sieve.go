@@ -36,10 +36,8 @@ func (v *sieve) sift(s *source, text []byte) {
 	s.sifted, s.idle = true, len(s.comments) == 0
 	held := string(text)
 	for i, d := range v.docs {
-		if s.idle || !v.used[i] {
-			if (v.mine[i] || d.language == s.language) && d.need().in(held) {
-				v.used[i], s.idle = true, false
-			}
+		if (s.idle || !v.used[i]) && (v.mine[i] || d.language == s.language) && d.need().in(held) {
+			v.used[i], s.idle = true, false
 		}
 	}
 }

@@ -194,13 +194,9 @@ func wholeSentence(text []byte) bool {
 	if after == "" || strings.IndexAny(after[:1], ".,;:(!`&+") == 0 {
 		return true
 	}
-	for _, w := range []string{"-", "—", "–", "→", "and ", "then ", "again", "to verify", "to check", "to confirm",
-		"to make sure", "expect", "must pass", "should pass", "passes", "until "} {
-		if strings.HasPrefix(after, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"-", "—", "–", "→", "and ", "then ", "again", "to verify", "to check",
+		"to confirm", "to make sure", "expect", "must pass", "should pass", "passes", "until "},
+		func(w string) bool { return strings.HasPrefix(after, w) })
 }
 
 // expectNote extracts PASS from " (expect PASS)".

@@ -225,17 +225,8 @@ func unmatched(a, b []string) (gone, added []string) {
 		}
 		return i >= 0
 	}
-	var rest []string
-	for _, y := range b {
-		if !take(func(x string) bool { return words(x) == words(y) }) {
-			rest = append(rest, y)
-		}
-	}
-	for _, y := range rest {
-		if !take(func(x string) bool { return mended(x, y) }) {
-			added = append(added, y)
-		}
-	}
+	rest := lists.Filter(b, func(y string) bool { return !take(func(x string) bool { return words(x) == words(y) }) })
+	added = lists.Filter(rest, func(y string) bool { return !take(func(x string) bool { return mended(x, y) }) })
 	return left, added
 }
 

@@ -1,6 +1,7 @@
 package planparse
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -157,15 +158,11 @@ func saysDone(title string) bool {
 		return true
 	}
 	end := strings.TrimRight(title, " )]）】」。.!！")
-	for _, word := range []string{"已完成", "完了", "완료", "fertig", "erledigt", "abgeschlossen", "terminé", "terminée",
-		"concluído",
-		"completado", "готово"} {
-		if strings.HasSuffix(end, word) ||
-			containsAny(title, "["+word+"]", "("+word+")", "【"+word+"】", "（"+word+"）") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"已完成", "完了", "완료", "fertig", "erledigt", "abgeschlossen", "terminé",
+		"terminée", "concluído", "completado", "готово"}, func(word string) bool {
+		return strings.HasSuffix(end, word) ||
+			containsAny(title, "["+word+"]", "("+word+")", "【"+word+"】", "（"+word+"）")
+	})
 }
 
 func (b *builder) header(line int, key, value string) {

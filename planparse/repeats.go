@@ -95,11 +95,7 @@ func (r *repeatFinder) section() {
 			return
 		}
 	}
-	for _, f := range found {
-		if all || !r.isBare(f) {
-			r.found = append(r.found, f)
-		}
-	}
+	r.found = append(r.found, lists.Filter(found, func(f repeat) bool { return all || !r.isBare(f) })...)
 }
 
 // described returns the unit that a mere list of boxes belongs to: "### Phase 1" below "## Checklist", if "## Phase 1:

@@ -174,12 +174,8 @@ func (f ClassFact) class() (Class, int, string) {
 
 // each reports whether each task title has one of the words and none has a logic word.
 func (f ClassFact) each(words []string) bool {
-	for _, title := range f.task {
-		if said(title, words) == "" || said(title, logicWords) != "" {
-			return false
-		}
-	}
-	return len(f.task) > 0
+	return len(f.task) > 0 && !slices.ContainsFunc(f.task,
+		func(title string) bool { return said(title, words) == "" || said(title, logicWords) != "" })
 }
 
 // counts describes a batch's changes: "creates 4 files, adds tests", or "0 creates, 5 run commands".

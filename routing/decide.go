@@ -175,10 +175,9 @@ func (s *layout) sharing() []int {
 			by[h]++
 		}
 	}
-	out := lists.Filter(s.run, func(i int) bool {
+	return lists.Filter(s.run, func(i int) bool {
 		return slices.ContainsFunc(s.hints[i], func(h string) bool { return by[h] > 1 })
 	})
-	return out
 }
 
 // mode chooses the mode and its reasons. A requested mode has priority (ROUTE-08); otherwise the rule decides.

@@ -187,8 +187,7 @@ func (s *layout) widest() []int {
 			visit(i)
 		}
 	}
-	out := lists.Filter(s.run, func(i int) bool { return ends.has(i) && !reached.has(i) })
-	return out
+	return lists.Filter(s.run, func(i int) bool { return ends.has(i) && !reached.has(i) })
 }
 
 // matching gives each batch at most one successor and at most one predecessor.

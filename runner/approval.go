@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -52,13 +53,10 @@ func (a Approval) No(by, reason string) Event {
 
 // Answer returns the kind of the first event that answers a, or "". The run ignores further answers.
 func (a Approval) Answer(events []Event) EventKind {
-	for _, e := range events {
-		if (e.Kind == ApprovalGiven || e.Kind == ApprovalDenied) && e.Command == a.Command && e.Commit == a.Commit &&
-			e.Tree == a.Tree {
-			return e.Kind
-		}
-	}
-	return ""
+	return lists.First(events, func(e Event) bool {
+		return (e.Kind == ApprovalGiven || e.Kind == ApprovalDenied) && e.Command == a.Command && e.Commit == a.Commit &&
+			e.Tree == a.Tree
+	}).Kind
 }
 
 type question struct {

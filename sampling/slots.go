@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Kind is the reason for a candidate's variant.
@@ -44,12 +46,7 @@ func Allocate(ask Ask, history []Outcome, rng *rand.Rand, o Options) []Slot {
 	if ask.Count < 1 {
 		return nil
 	}
-	known := 0
-	for i := range history {
-		if history[i].teaches(ask.BatchType) {
-			known++
-		}
-	}
+	known := lists.Count(history, func(o Outcome) bool { return o.teaches(ask.BatchType) })
 	a := allocation{ask: ask}
 	a.take(Vanilla, KindVanilla, "the unchanged brief, for comparison")
 	if known < o.LearnAfter {

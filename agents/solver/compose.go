@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
@@ -143,12 +144,7 @@ func remember(ctx context.Context, s Session, e entry) error {
 	if _, err := s.Get(ctx, store.KeyRetryContext, &all); err != nil {
 		return err
 	}
-	kept := history{}
-	for _, x := range all {
-		if x.Attempt != e.Attempt || x.Variant != e.Variant {
-			kept = append(kept, x)
-		}
-	}
+	kept := lists.Filter(all, func(x entry) bool { return x.Attempt != e.Attempt || x.Variant != e.Variant })
 	return s.Set(ctx, store.KeyRetryContext, append(kept, e))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // wants matches messages of compilers and loaders about something missing. Each pattern has one group: the name, or the
@@ -60,13 +61,9 @@ var aTest = lazyre.New(`(?:^|/)(?:tests?/|__tests__/|test_[^/]*$|[^/]*[._-](?:te
 
 // notAdded returns those names that no added line of the fix declares.
 func notAdded(names []string, fix []gates.File) []string {
-	var out []string
-	for _, name := range names {
-		if !slices.ContainsFunc(fix, func(f gates.File) bool { return !aTest.MatchString(f.Path) && adds(f, name) }) {
-			out = append(out, name)
-		}
-	}
-	return out
+	return lists.Filter(names, func(name string) bool {
+		return !slices.ContainsFunc(fix, func(f gates.File) bool { return !aTest.MatchString(f.Path) && adds(f, name) })
+	})
 }
 
 // adds reports whether a file of the fix adds a name: it declares the name, is the module with that name, or requires

@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // test is a test in a file, on one side of the change.
@@ -186,13 +187,8 @@ func (t test) fits(c testout.Case) int {
 }
 
 // cases counts the cases of a test.
-func (t test) cases(list []testout.Case) (n int) {
-	for _, c := range list {
-		if t.fits(c) > 0 {
-			n++
-		}
-	}
-	return n
+func (t test) cases(list []testout.Case) int {
+	return lists.Count(list, func(c testout.Case) bool { return t.fits(c) > 0 })
 }
 
 // alike counts the folders that two paths have in common at their ends.

@@ -212,11 +212,9 @@ func (r *run) reviewer(ctx context.Context, number int) error {
 		return nil
 	}
 	defer r.tell(number)
-	if number == Feedback {
-		if strings.TrimSpace(r.in.Feedback) == "" {
-			p.skip("only for changes that answer a feedback")
-			return nil
-		}
+	if number == Feedback && strings.TrimSpace(r.in.Feedback) == "" {
+		p.skip("only for changes that answer a feedback")
+		return nil
 	}
 	without := func(format string, args ...any) error {
 		p.judged = gates.Skipped

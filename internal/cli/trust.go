@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/trust"
@@ -298,9 +299,7 @@ func (p *Project) scripts(commands []trust.Executable) []trust.Executable {
 			}
 		}
 	}
-	var out []trust.Executable
-	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		out = append(out, trust.Executable{Where: "script " + name, What: fmt.Sprintf("sha256 %s", sums[name][:16])})
-	}
-	return out
+	return lists.Map(slices.Sorted(maps.Keys(sums)), func(name string) trust.Executable {
+		return trust.Executable{Where: "script " + name, What: fmt.Sprintf("sha256 %s", sums[name][:16])}
+	})
 }

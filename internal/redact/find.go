@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 )
 
@@ -17,11 +18,7 @@ const (
 
 // hints finds the kinds of secrets that a text may contain. Most texts contain none, and the expressions are slow.
 var hints = sync.OnceValue(func() *literal.Groups {
-	var needs [][]literal.Lit
-	for _, k := range kinds() {
-		needs = append(needs, k.needs())
-	}
-	return literal.NewGroups(needs...)
+	return literal.NewGroups(lists.Map(kinds(), func(k Kind) []literal.Lit { return k.needs() })...)
 })
 
 // hinted returns the kinds of secrets that a text may contain, as bits.

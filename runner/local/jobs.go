@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -119,11 +120,7 @@ func (s *session) retire(place string, last runner.Command) {
 
 // underWay lists the commands of the running jobs, sorted by id.
 func (s *session) underWay() []runner.Command {
-	out := make([]runner.Command, 0, len(s.jobs))
-	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
-		out = append(out, s.jobs[id].Command)
-	}
-	return out
+	return lists.Map(slices.Sorted(maps.Keys(s.jobs)), func(id string) runner.Command { return s.jobs[id].Command })
 }
 
 // callOff cancels jobs whose results the machine no longer needs.

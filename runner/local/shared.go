@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
@@ -295,11 +296,7 @@ func (w *work) rehang(s *shift, was stamps.File) error {
 
 // settings returns the settings files of the workspaces in use, and own. The caller holds the lock.
 func (k *keeper) settings(own string) []string {
-	names := []string{own}
-	for _, s := range k.busy {
-		names = append(names, s.own)
-	}
-	return names
+	return append([]string{own}, lists.Map(k.busy, func(s *shift) string { return s.own })...)
 }
 
 // readShared reads the files that control git in all worktrees, and the settings files of workspaces.

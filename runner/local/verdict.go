@@ -53,13 +53,8 @@ func (w *work) closeRooms(ctx context.Context) {
 // envOf returns the environment of programs in a room: that of the room with the caller's RUNPLAN_ variables,
 // which identify processes that outlive a killed runplan.
 func envOf(own, caller []string) []string {
-	env := git.NoUpkeep(slices.Clone(own))
-	for _, kv := range caller {
-		if strings.HasPrefix(kv, "RUNPLAN_") {
-			env = append(env, kv)
-		}
-	}
-	return env
+	return append(git.NoUpkeep(slices.Clone(own)),
+		lists.Filter(caller, func(kv string) bool { return strings.HasPrefix(kv, "RUNPLAN_") })...)
 }
 
 // Gates checks the candidate's tree in a room. If files of the room changed while other agents ran, it runs the gates
@@ -256,10 +251,7 @@ func (w *work) changesOf(ctx context.Context, c runner.Command) (*git.Compared, 
 	}
 	compared := w.Repo.Compare(c.Base, c.Tree)
 	entries, err := compared.Entries(ctx)
-	paths := make([]string, 0, len(entries))
-	for _, e := range entries {
-		paths = append(paths, e.Path)
-	}
+	paths := lists.Map(entries, func(e git.Entry) string { return e.Path })
 	slices.Sort(paths)
 	return compared, slices.Compact(paths), err
 }

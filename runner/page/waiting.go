@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/web"
@@ -41,13 +42,7 @@ func (j Job) Anchor() string { return "job-" + strings.ReplaceAll(j.ID, "/", "-"
 
 // count is the number of items that need an answer. A note needs none.
 func (w Waiting) count() int {
-	n := len(w.Jobs) + len(w.Queue)
-	for _, s := range w.Inbox {
-		if s.Kind != noteKind {
-			n++
-		}
-	}
-	return n
+	return len(w.Jobs) + len(w.Queue) + lists.Count(w.Inbox, func(i store.InboxItem) bool { return i.Kind != noteKind })
 }
 
 // noteKind is the kind of inbox messages that need no answer.

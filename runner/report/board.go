@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // Board draws a run for the live view. The map has the last line of output of each batch, by key.
@@ -54,12 +55,7 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 }
 
 func asks(s runner.Summary, b runner.BatchSummary) string {
-	for _, a := range s.Waiting {
-		if a.Batch == b.Key {
-			return ui.Sanitize(a.Question)
-		}
-	}
-	return ""
+	return ui.Sanitize(lists.First(s.Waiting, func(a runner.Approval) bool { return a.Batch == b.Key }).Question)
 }
 
 // about returns facts about a run, besides its title.
@@ -133,10 +129,7 @@ func (s Standing) candidates(b runner.BatchSummary) []ui.Mark {
 	if st != runner.StateSample && st != runner.StateSynthesize {
 		return nil
 	}
-	atWork := map[int]bool{}
-	for _, x := range s.running(b.Key) {
-		atWork[x.Candidate] = true
-	}
+	atWork := lists.SetBy(s.running(b.Key), func(x story.Span) int { return x.Candidate })
 	var out []ui.Mark
 	all := b.Candidates
 	for _, n := range slices.Sorted(maps.Keys(atWork)) { // the round number is 2 until an event has it

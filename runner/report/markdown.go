@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -144,13 +145,7 @@ func facts(s runner.Summary, f figures) []fact {
 	if !s.Started.IsZero() {
 		out = append(out, fact{"started", s.Started.Format("2006-01-02 15:04 MST")})
 	}
-	shown := out[:0]
-	for _, x := range out {
-		if x.Value != "" && x.Value != none {
-			shown = append(shown, x)
-		}
-	}
-	return shown
+	return lists.Filter(out, func(x fact) bool { return x.Value != "" && x.Value != none })
 }
 
 func mermaid(s runner.Summary) string {

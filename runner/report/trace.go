@@ -141,13 +141,12 @@ func withEmpty(rows [][]string) [][]string {
 func (t *tracer) tone(f Face) string { return t.st.Tone(f.Tone, t.st.Icon(f.Tone)+" "+f.Word) }
 
 func (t *tracer) tasks(tasks []trace.Task) {
-	var rows [][]string
-	for _, x := range tasks {
-		rows = append(rows, []string{
+	rows := lists.Map(tasks, func(x trace.Task) []string {
+		return []string{
 			ui.Sanitize(x.Name), ui.Sanitize(x.Title), t.tone(stateFace(x.State)), proofWords(x), fmt.Sprint(x.Line),
 			ui.Cut(orNone(ui.Sanitize(strings.Join(x.Requirements, ", "))), 40, t.st.Ellipsis()),
-		})
-	}
+		}
+	})
 	t.table([]string{"task", "title", "state", "commit", ">line", "requirements"}, rows, 1)
 }
 

@@ -115,16 +115,11 @@ func (r *Report) answer(asked, kind string, batch func(Batch) bool, task func(Ta
 			a.Made = a.Made || b.merged()
 		}
 	}
-	for _, q := range r.Requirements {
-		if named[q.ID] || asked == q.ID && kind == "requirement" {
-			a.Requirements = append(a.Requirements, q)
-		}
-	}
-	for _, d := range r.Drift {
-		if slices.ContainsFunc(a.Tasks, func(t Task) bool { return t.Name == d.Task }) {
-			a.Drift = append(a.Drift, d)
-		}
-	}
+	a.Requirements = append(a.Requirements, lists.Filter(r.Requirements,
+		func(q Requirement) bool { return named[q.ID] || asked == q.ID && kind == "requirement" })...)
+	a.Drift = append(a.Drift, lists.Filter(r.Drift, func(d Drift) bool {
+		return slices.ContainsFunc(a.Tasks, func(t Task) bool { return t.Name == d.Task })
+	})...)
 	return a
 }
 
@@ -181,11 +176,7 @@ func (r *Report) OfTask(name string) (a Answer, found []Task) {
 	if !slices.ContainsFunc(r.Tasks, is) {
 		is = func(t Task) bool { return t.Number == name }
 	}
-	for _, t := range r.Tasks {
-		if is(t) {
-			found = append(found, t)
-		}
-	}
+	found = append(found, lists.Filter(r.Tasks, is)...)
 	return r.answer(name, "task", func(Batch) bool { return false }, is), found
 }
 

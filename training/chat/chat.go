@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
 )
@@ -88,9 +89,6 @@ func difference(got, want string) string {
 }
 
 func turns(prompt []training.Message, more ...llm.Turn) []llm.Turn {
-	out := make([]llm.Turn, 0, len(prompt)+len(more))
-	for _, m := range prompt {
-		out = append(out, llm.Turn{Role: m.Role, Content: m.Content})
-	}
-	return append(out, more...)
+	return append(lists.Map(prompt, func(m training.Message) llm.Turn { return llm.Turn{Role: m.Role, Content: m.Content} }),
+		more...)
 }

@@ -124,17 +124,9 @@ func agreement(list []Generation, seed uint64) Figure {
 			alike, all = alike+1, all+1
 			continue
 		}
-		for _, c := range a {
-			if slices.Contains(b, c) {
-				alike++
-			}
-		}
-		all += len(a)
-		for _, c := range b {
-			if !slices.Contains(a, c) {
-				all++
-			}
-		}
+		shared := lists.Count(b, func(c string) bool { return slices.Contains(a, c) })
+		alike += shared
+		all += len(a) + len(b) - shared
 	}
 	return f.measured(float64(alike)/float64(all), func(v float64) bool { return v >= Agreement-slack })
 }

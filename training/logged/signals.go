@@ -38,11 +38,8 @@ func (b *build) became(ctx context.Context, run string, p *proof) (aftermath, er
 		if err != nil {
 			return a, err
 		}
-		for _, s := range list {
-			if s.Commit == p.receipt.Head || len(p.batches) > 1 {
-				a.list = append(a.list, s)
-			}
-		}
+		a.list = append(a.list, lists.Filter(list,
+			func(s store.TrainingSignal) bool { return s.Commit == p.receipt.Head || len(p.batches) > 1 })...)
 	}
 	return a, nil
 }

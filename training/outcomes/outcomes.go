@@ -84,11 +84,9 @@ func Runs(ctx context.Context, j *store.Journal) ([]Run, error) {
 func Look(ctx context.Context, repo *git.Repo, r Run, days int, now time.Time) ([]store.TrainingSignal, error) {
 	l := looker{repo: repo, run: r, days: days, now: now}
 	untold := func(why string) []store.TrainingSignal {
-		var out []store.TrainingSignal
-		for _, m := range r.Merges {
-			out = append(out, store.TrainingSignal{Task: m.Task, Commit: m.Commit, Name: Merged, Note: why, At: now})
-		}
-		return out
+		return lists.Map(r.Merges, func(m Merge) store.TrainingSignal {
+			return store.TrainingSignal{Task: m.Task, Commit: m.Commit, Name: Merged, Note: why, At: now}
+		})
 	}
 	if r.Branch == "" {
 		return untold("the run started from no branch"), nil

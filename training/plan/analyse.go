@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/training"
 )
@@ -135,12 +136,9 @@ func (a Analysis) Weakest() (r StageReport, ranked, ok bool) {
 
 // Of returns the report of a stage.
 func (a Analysis) Of(s training.Stage) StageReport {
-	for _, r := range a.Stages {
-		if r.Stage == s {
-			return r
-		}
-	}
-	return StageReport{Stage: s}
+	r := lists.First(a.Stages, func(r StageReport) bool { return r.Stage == s })
+	r.Stage = s
+	return r
 }
 
 // epochs is the number of epochs for a small dataset. More would overfit.

@@ -89,12 +89,8 @@ func dependencies(files []summary.Summary, n map[string]int, blind string) Measu
 // failures measures the share of failure modes that the code handles as declared. A mode without an error or status
 // needs a reviewer, so it is unknown.
 func failures(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
-	total, told := len(b.FailureModes), 0
-	for _, f := range b.FailureModes {
-		if f.Exception != "" || f.Status != 0 {
-			told++
-		}
-	}
+	total := len(b.FailureModes)
+	told := lists.Count(b.FailureModes, func(f blueprint.FailureMode) bool { return f.Exception != "" || f.Status != 0 })
 	wrong := n[blueprint.RuleFailure] + n[blueprint.RuleResponse]
 	m := exact("failure_modes", 0.25, max(told-wrong, 0), total, "the blueprint declares no failure mode")
 	switch {

@@ -145,12 +145,7 @@ func schema(names bool) json.RawMessage {
 }
 
 func handler(i Intent) func(Class, trust.Contract) string {
-	for _, k := range intents() {
-		if k.intent == i {
-			return k.handle
-		}
-	}
-	return nil
+	return lists.First(intents(), func(k known) bool { return k.intent == i }).handle
 }
 
 // Reply returns the reply to a classified text under the present contract. It only proposes commands.

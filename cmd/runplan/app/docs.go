@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // more holds the commands that build tags add.
@@ -98,10 +99,7 @@ func settings(b *bytes.Buffer) {
 			"folder for configuration) for yourself. A flag overrides a variable, a variable the repository's file, and that " +
 			"file yours.\n\n| key | default | variable | meaning |\n|---|---|---|---|\n")
 	none := config.Loaded{Config: config.Default(), Sources: map[string]string{}}
-	defaults := map[string]config.Value{}
-	for _, v := range none.Values() {
-		defaults[v.Key] = v
-	}
+	defaults := lists.By(none.Values(), func(v config.Value) string { return v.Key })
 	for _, k := range config.Describe() {
 		d := defaults[k.Key]
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Key, ticks(d.Value), ticks(d.Env), k.Doc)

@@ -2,12 +2,14 @@ package security
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // telltale lists the modules that the rules name, by language.
@@ -57,11 +59,7 @@ func canonical(lang string, lines []string) []string {
 	if len(names) == 0 {
 		return lines
 	}
-	var all []string
-	for name := range names {
-		all = append(all, regexp.QuoteMeta(name))
-	}
-	slices.Sort(all)
+	all := lists.Map(slices.Sorted(maps.Keys(names)), regexp.QuoteMeta)
 	use := regexp.MustCompile(`(^|[^\w.$"'])(` + strings.Join(all, "|") + `)([.(])`)
 	out := slices.Clone(lines)
 	for i, line := range out {
