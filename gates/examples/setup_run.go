@@ -69,9 +69,14 @@ func (e Example) judged(r result) result {
 	return result{State: unknown, What: r.What + ", which cannot be compared with what the plan shows"}
 }
 
+// extent matches a range of Ruby: 3..7, 3...7 and 3..
+var extent = lazyre.New(`^-?\d+\.{2,3}(?:-?\d+)?$`)
+
 // valueKind returns the kind of a value as code; "" if the text is no value.
 func valueKind(text string) string {
 	switch _, n := valueOf(text); {
+	case extent.MatchString(text):
+		return "range"
 	case n == 0 || n < len(text):
 		return ""
 	case quoted(text) > 0:

@@ -82,6 +82,7 @@ func TestJudged(t *testing.T) {
 		{"2024-03-04 09:30:00", false, "time.Date(x)", "2024-03-04 09:30:00 +0000 UTC", holds},
 		{"2024-03-04 09:30:00", false, "time.Date(x)", "2024-03-05 09:30:00 +0000 UTC", differs},
 		{"2024-03-04", false, "time.Date(x)", "Mon Mar  4 09:30:00", unknown},
+		{"3..7", true, "3...7", "3...7", differs},
 		{"alice", true, "nil", "", unknown},
 	} {
 		e := Example{Call: "c", Setup: "c", Want: c.want, Signed: c.signed}
