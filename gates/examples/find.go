@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -62,10 +63,9 @@ var (
 	matcher = lazyre.New(`^\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.eql|to\.deep\.equal|to eq|to eql)\(`)
 	asserts = lazyre.New(`^(?:self\.)?(?:t\.|assert\.)?(?:equal|strictEqual|deepEqual|deepStrictEqual|is|same|assertEquals?|assert_equal|(?:[Rr]equire|[Aa]ssert)\.Equal)$`)
 
-	fencedCode = lazyre.New("(?m)^[ \t]*```[^\n]*\n((?s:.*?))^[ \t]*```")
-	asserted   = lazyre.New(`^\s*(?:assert|expect|self\.assert|t\.|if got\b)|[aA]ssert|[eE]qual\(`)
-	printing   = lazyre.New(`(?i)\b(?:print\w*|puts|echo|(?:console|log|fmt)\.\w+)\s*\(?[^()]*$`)
-	chained    = lazyre.New(`^\.\w+\(`)
+	asserted = lazyre.New(`^\s*(?:assert|expect|self\.assert|t\.|if got\b)|[aA]ssert|[eE]qual\(`)
+	printing = lazyre.New(`(?i)\b(?:print\w*|puts|echo|(?:console|log|fmt)\.\w+)\s*\(?[^()]*$`)
+	chained  = lazyre.New(`^\.\w+\(`)
 	// inArgs matches names in arguments that are no value: variables. constructed matches those that are values.
 	inArgs      = lazyre.New(`[A-Za-z_$][\w$]*`)
 	constructed = lazyre.New(`^\s*(?:\(|\.\s*\w|=[^=]|:)`)
@@ -86,7 +86,7 @@ const near = 1000
 // with the value that it returns or the error that it raises. It omits calls whose sentence describes the code as it is.
 func Find(text string) (out []Example) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	blocks := fencedCode.FindAllStringSubmatchIndex(text, -1)
+	blocks := language.Blocks(text)
 	for at := 0; ; {
 		m := callAt.FindStringIndex(text[at:])
 		if m == nil {
@@ -98,8 +98,8 @@ func Find(text string) (out []Example) {
 		if end == 0 {
 			continue
 		}
-		in := slices.IndexFunc(blocks, func(b []int) bool { return b[2] <= from && from < b[3] })
-		if in < 0 && !firm(text, from, from+len(e.Call)) || in >= 0 && !free(text[blocks[in][2]:blocks[in][3]], from-blocks[in][2]) {
+		in := slices.IndexFunc(blocks, func(b language.Block) bool { return b.Start <= from && from < b.End })
+		if in < 0 && !firm(text, from, from+len(e.Call)) || in >= 0 && !free(text[blocks[in].Start:blocks[in].End], from-blocks[in].Start) {
 			continue
 		}
 		at = end

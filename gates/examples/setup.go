@@ -59,14 +59,13 @@ type row struct {
 // prepared returns the examples of blocks of code whose expression uses a variable of the code before it.
 func prepared(text string) (out []Example) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	for _, m := range fencedCode.FindAllStringSubmatchIndex(text, -1) {
-		block := dedented(text[m[2]:m[3]])
-		word, _, _ := strings.Cut(strings.ToLower(strings.Trim(text[m[0]:m[2]], "` \t\n")), " ")
-		lang := languageOf(word, block)
+	for _, b := range language.Blocks(text) {
+		block := dedented(b.Text)
+		lang := languageOf(b.Word, block)
 		if lang == "" || prepares.MatchString(block) || tests.MatchString(block) {
 			continue
 		}
-		first := 1 + strings.Count(text[:m[2]], "\n")
+		first := 1 + strings.Count(text[:b.Start], "\n")
 		for _, e := range examplesOf(rows(block, lang), lang) {
 			e.Line += first
 			out = append(out, e)
@@ -82,25 +81,25 @@ func dedented(block string) string {
 	return strings.TrimPrefix(strings.ReplaceAll("\n"+block, "\n"+indent, "\n"), "\n")
 }
 
-// fences are the words behind the fences of languages, and the code that shows the language of a block without a word.
-var fences = []struct {
-	ext        string
-	word, code *lazyre.Regexp
+// looks has code that shows the language of a block without a word behind its fence.
+var looks = []struct {
+	lang string
+	code *lazyre.Regexp
 }{
-	{".py", lazyre.New(`^(?:py|python3?|pycon)$`), lazyre.New(`>>> |(?m)^assert .* == `)},
-	{".go", lazyre.New(`^(?:go|golang)$`), lazyre.New(`:=`)},
-	{".js", lazyre.New(`^(?:[jt]s|mjs|javascript|typescript|node)$`), lazyre.New(`\b(?:const|let|var) `)},
-	{".rb", lazyre.New(`^(?:rb|ruby|irb)$`), lazyre.New(`\.new\b| do \|`)},
+	{language.Python, lazyre.New(`>>> |(?m)^assert .* == `)},
+	{language.Go, lazyre.New(`:=`)},
+	{language.Node, lazyre.New(`\b(?:const|let|var) `)},
+	{language.OfSource(".rb"), lazyre.New(`\.new\b| do \|`)},
 }
 
 // languageOf returns the language of a block, by the word behind its fence or by its text; "" if there is no driver.
 func languageOf(word, block string) string {
-	for _, f := range fences {
-		if f.word.MatchString(word) || word == "" && f.code.MatchString(block) {
-			return language.OfSource(f.ext)
+	for _, l := range looks {
+		if word == "" && l.code.MatchString(block) {
+			return l.lang
 		}
 	}
-	return ""
+	return language.OfWord(word)
 }
 
 // rows reads the lines of a block with their results.

@@ -49,7 +49,6 @@ type block struct {
 }
 
 var (
-	fenced = lazyre.New("(?m)^([ \t]*)```([^\n]*)\n((?s:.*?))^[ \t]*```")
 	// elided matches code that leaves something out.
 	elided = lazyre.New(`(?mi)^\s*(?:#|//|/\*)?\s*(?:\.\.\.|…)|^\s*(?:#|//|/\*).*\b(?:existing|rest of|same as|as before|as above|unchanged|similar\w*|etc)\b`)
 	// mocked matches tests that replace parts of the code: plans often guess these parts.
@@ -57,18 +56,9 @@ var (
 	// unloaded matches the output of tests that use a name which is not there, or use it otherwise than it works.
 	unloaded = lazyre.New(`NameError|TypeError|AttributeError|ImportError|ModuleNotFoundError|fixture '[^']*' not found|ReferenceError|is not defined|` +
 		`Cannot find (?:module|package)|does not provide an export|undefined (?:local variable or )?method|uninitialized constant|LoadError|SyntaxError`)
-	info = lazyre.New(`^[\w+-]+`)
 	// place matches the place of a failure: its line is not one of the tree.
 	place = lazyre.New(`^\S+:\d+:\s+`)
 )
-
-// endings lists the endings of files for the words that mark blocks of code.
-var endings = map[string][]string{
-	"python": {".py"}, "py": {".py"}, "go": {".go"}, "golang": {".go"}, "ruby": {".rb"}, "rb": {".rb"},
-	"javascript": scripts, "js": scripts, "jsx": scripts, "typescript": scripts, "ts": scripts, "tsx": scripts,
-}
-
-var scripts = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".mts", ".cts"}
 
 // Gate returns the gate of a batch; ok is false if the batch gives no tests.
 func Gate(b *planparse.Batch, o Options) (g gates.Gate, ok bool) {
@@ -89,10 +79,9 @@ func Gate(b *planparse.Batch, o Options) (g gates.Gate, ok bool) {
 // find returns the blocks with tests whose file the batch names.
 func find(b *planparse.Batch) (out []block) {
 	text := strings.ReplaceAll(b.Text, "\r\n", "\n")
-	for _, m := range fenced.FindAllStringSubmatchIndex(text, -1) {
-		k := block{text: dedented(text[m[6]:m[7]], text[m[2]:m[3]]), line: 1 + strings.Count(text[:m[6]], "\n")}
-		ends := endings[strings.ToLower(info.FindString(text[m[4]:m[5]]))]
-		if k.file = fileOf(b, text[:m[7]], ends); k.file == "" || elided.MatchString(k.text) || mocked.MatchString(k.text) {
+	for _, c := range language.Blocks(text) {
+		k := block{text: c.Text, line: 1 + strings.Count(text[:c.Start], "\n")}
+		if k.file = fileOf(b, text[:c.End], language.OfWord(c.Word)); k.file == "" || elided.MatchString(k.text) || mocked.MatchString(k.text) {
 			continue
 		}
 		k.tests = lists.Filter(testcode.Read(k.file, whole(k.file, k.text)).Units,
@@ -104,18 +93,12 @@ func find(b *planparse.Batch) (out []block) {
 	return out
 }
 
-// dedented removes the indentation of a block from its lines.
-func dedented(text, indent string) string {
-	lines := strings.SplitAfter(text, "\n")
-	return strings.Join(lists.Map(lines, func(l string) string { return strings.TrimPrefix(l, indent) }), "")
-}
-
 // fileOf returns the test file of the batch that a block belongs to: the one that the text up to the end of the block
 // names last, or the only one.
-func fileOf(b *planparse.Batch, text string, ends []string) (file string) {
+func fileOf(b *planparse.Batch, text, lang string) (file string) {
 	last, count := -1, 0
 	for _, n := range b.Named {
-		if n.Verb == "delete" || !language.IsTest(n.Path) || !slices.Contains(ends, filepath.Ext(n.Path)) || n.Path == file {
+		if lang == "" || n.Verb == "delete" || !language.IsTest(n.Path) || language.OfSource(n.Path) != lang || n.Path == file {
 			continue
 		}
 		count++

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -30,16 +31,16 @@ func whole(file, text string) string {
 	return text
 }
 
-// joined returns a test file with a block of tests behind it. In the result, the tests of the block are those that
-// count, or both are there.
+// joined returns a test file with a block of tests behind it. If both have a test of the same name, that of the block
+// runs, also if the other one runs as well.
 func joined(file, text, block string) string {
-	switch ext := filepath.Ext(file); {
-	case ext == ".py":
+	switch language.OfSource(file) {
+	case language.Python:
 		first := strings.Join(future.FindAllString(block, -1), "")
 		return first + text + "\n\n" + future.ReplaceAllString(block, "") + "\n"
-	case ext == ".go":
+	case language.Go:
 		return joinedGo(text, block)
-	case slices.Contains(scripts, ext):
+	case language.Node:
 		return joinedScript(text, block)
 	}
 	return text + "\n" + block + "\n"

@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -50,19 +51,10 @@ func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRu
 	defer os.RemoveAll(dir)
 	mark := filepath.ToSlash(filepath.Join(dir, "ran"))
 	wrong, shown, unused := map[string]string{}, "", ""
-	for _, f := range files {
-		if f.Link || f.Status == gates.Deleted || language.IsTest(f.Path) {
-			continue
-		}
-		if text, first := worse(f, mark); first != "" {
-			wrong[f.Path] = text
-			if path.Ext(f.Path) == ".go" {
-				helper := path.Join(path.Dir(f.Path), "zz_runplan_ran.go")
-				wrong[f.Path], wrong[helper] = goHelper(text, wrong[helper], mark, goVersion(s.Dir, f.Path))
-			}
-			if shown == "" {
-				shown = f.Path + ": " + first
-			}
+	for _, f := range codeOf(files) {
+		if list := worst(f); len(list) > 0 {
+			addWrong(wrong, s.Dir, f, list, mark)
+			shown = cmp.Or(shown, f.Path+": "+list[0].was+" as "+list[0].bad)
 			module := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path))
 			if root.MatchString(module) || names(strings.ToLower(files[at].After), strings.ToLower(module)) ||
 				path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
@@ -98,6 +90,13 @@ func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRu
 	return before(ctx, l, files, file, limit)
 }
 
+// codeOf returns the files of code of a change, as they are after it.
+func codeOf(files []gates.File) []gates.File {
+	return lists.Filter(files, func(f gates.File) bool {
+		return !f.Link && f.Status != gates.Deleted && !language.IsTest(f.Path)
+	})
+}
+
 // mostSingle limits the versions with one wrong line. Each costs a run of the tests, and one that they notice is enough.
 const mostSingle = 5
 
@@ -113,10 +112,7 @@ func unnoticed(ctx context.Context, l *gates.Look, files []gates.File, file, mar
 		wrongLine
 	}
 	var all []version
-	for _, f := range files {
-		if f.Link || f.Status == gates.Deleted || language.IsTest(f.Path) {
-			continue
-		}
+	for _, f := range codeOf(files) {
 		for _, w := range wrongLines(f) {
 			none := empty[codeExt(f.Path)]
 			switch {
@@ -131,11 +127,8 @@ func unnoticed(ctx context.Context, l *gates.Look, files []gates.File, file, mar
 	var survived []string
 	for i := range min(len(all), mostSingle) {
 		v := all[i*len(all)/min(len(all), mostSingle)]
-		texts := map[string]string{v.Path: withWrong(v.File, []wrongLine{v.wrongLine}, mark)}
-		if path.Ext(v.Path) == ".go" {
-			helper := path.Join(path.Dir(v.Path), "zz_runplan_ran.go")
-			texts[v.Path], texts[helper] = goHelper(texts[v.Path], "", mark, goVersion(l.Subject().Dir, v.Path))
-		}
+		texts := map[string]string{}
+		addWrong(texts, l.Subject().Dir, v.File, []wrongLine{v.wrongLine}, mark)
 		_ = os.Remove(mark)
 		pass, err := passes(ctx, l, file, texts, limit)
 		if err != nil || !pass {
@@ -160,10 +153,7 @@ func idled(ctx context.Context, l *gates.Look, files []gates.File, file string, 
 		return "", nil
 	}
 	tried := 0
-	for _, f := range files {
-		if f.Link || f.Status == gates.Deleted || language.IsTest(f.Path) {
-			continue
-		}
+	for _, f := range codeOf(files) {
 		for _, a := range f.AddedLines() {
 			name := declared(a.Text)
 			if len(name) < 3 || declaredIn(f.Before, a.Text) || !calls(files[at], name) ||

@@ -202,7 +202,7 @@ func TestWrongLines(t *testing.T) {
 			"case $1 in\nsub) : >\"M\"; echo $(($2 + $3)) ;;\nesac\n"},
 		{"a.js", "", "function f(a) {\n  log('a - b'); // a - b\n  return 1;\n}\n",
 			"function f(a) {\n  log('a - b'); // a - b\n  return 1;\n}\n"},
-		{"a.md", "", "a - b\n", ""},
+		{"a.md", "", "a - b\n", "a - b\n"},
 		{"a.py", "def f(a):\n    return 1\n", "def f(a):\n    if a > 0:\n        return a - 1\n    return 1\n",
 			"def f(a):\n    if a > 0:\n        return a - 1\n    return 1\n"}, // a shortcut in an old function
 		{"a.py", "", "def f(a):\n    return  # a - 1\n", "def f(a):\n    return  # a - 1\n"},
@@ -214,8 +214,7 @@ func TestWrongLines(t *testing.T) {
 		if c.before == "" {
 			f.Status = gates.Added
 		}
-		got, _ := worse(f, "M")
-		if got != c.want {
+		if got := withWrong(f, worst(f), "M"); got != c.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", c.file, got, c.want)
 		}
 	}

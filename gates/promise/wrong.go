@@ -143,21 +143,23 @@ func withWrong(f gates.File, wrong []wrongLine, mark string) string {
 	return strings.Join(lines, "\n")
 }
 
-// worse returns a file whose new functions are wrong and leave a mark when they run, and the first wrong line; "" if no
-// line can be made wrong. Heads of loops only count if nothing else does.
-func worse(f gates.File, mark string) (text, first string) {
-	if marks[codeExt(f.Path)] == "" {
-		return "", ""
-	}
+// worst returns the wrong lines of a file that can all be there at once: heads of loops only if there are no others.
+func worst(f gates.File) []wrongLine {
 	all := wrongLines(f)
 	some := lists.Filter(all, func(w wrongLine) bool { return w.kind != wrongLoop })
 	if len(some) == 0 {
-		some = all
+		return all
 	}
-	if len(some) == 0 {
-		return f.After, ""
+	return some
+}
+
+// addWrong adds a file with wrong lines to the texts, for Go with the functions that these lines call.
+func addWrong(texts map[string]string, dir string, f gates.File, wrong []wrongLine, mark string) {
+	texts[f.Path] = withWrong(f, wrong, mark)
+	if path.Ext(f.Path) == ".go" {
+		helper := path.Join(path.Dir(f.Path), "zz_runplan_ran.go")
+		texts[f.Path], texts[helper] = goHelper(texts[f.Path], texts[helper], mark, goVersion(dir, f.Path))
 	}
-	return withWrong(f, some, mark), some[0].was + " as " + some[0].bad
 }
 
 // codeExt returns the ending by which the rules know the language of a file.

@@ -25,18 +25,14 @@ func each(all ...Touched) iter.Seq2[Touched, error] {
 	}
 }
 
-// filled creates a database of two files, with one symbol each, that refer to each other.
-func filled(t *testing.T) (path string, repo int64) {
+// begin begins to index a repository into a database, which it closes after the test.
+func begin(t *testing.T, path string) (*Curated, *CuratedTx, RepoState) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "a b", "curated.sqlite")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
 	c, err := OpenCurated(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(func() { c.Close() })
 	tx, err := c.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -45,6 +41,18 @@ func filled(t *testing.T) (path string, repo int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c, tx, s
+}
+
+// filled creates a database of two files, with one symbol each, that refer to each other.
+func filled(t *testing.T) (path string, repo int64) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "a b", "curated.sqlite")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c, tx, s := begin(t, path)
+	defer c.Close() // others open it
 	files := map[string]int64{}
 	for i, name := range []string{"a.py", "b.py"} {
 		id, err := tx.PutFile(t.Context(), s.ID,
@@ -72,7 +80,7 @@ func filled(t *testing.T) (path string, repo int64) {
 	}
 	many := Touched{Commit: Commit{Hash: "c3", Author: "Ada", Message: "move", Time: "2030-01-03T00:00:00Z",
 		Files: CoChangeLimit + 1}, Paths: []string{"a.py", "b.py"}}
-	err = tx.AddHistory(t.Context(), s.ID, each(
+	err := tx.AddHistory(t.Context(), s.ID, each(
 		Touched{Commit{Hash: "c1", Author: "Ada", Message: "one", Time: "2030-01-01T00:00:00Z", Files: 2},
 			[]string{"a.py", "b.py"}, ""},
 		Touched{Commit{Hash: "c2", Author: "Ada", Message: "two", Time: "2030-01-02T00:00:00Z", Files: 3},
@@ -280,20 +288,8 @@ func TestIndexRuns(t *testing.T) {
 
 func TestManyTextsAreOnePartOfSearch(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "curated.sqlite")
-	c, err := OpenCurated(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	tx, err := c.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := tx.Repo(t.Context(), "/repo", "", "2030-01-01T00:00:00Z")
-	if err == nil {
-		err = tx.ManyTexts(t.Context())
-	}
-	if err != nil {
+	c, tx, s := begin(t, path)
+	if err := tx.ManyTexts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 100 {
