@@ -123,33 +123,35 @@ func (x *indexer) progress(stage string, done, total int) {
 }
 
 func (x *indexer) index(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer stop()
+	listed := make(chan listing, 1)
+	background.Go(func() { listed <- list(ctx, x.Repo) })                // in parallel with reading the database
 	remote, _ := x.Repo.Run(ctx, "config", "--get", "remote.origin.url") // the repository may have no remote
 	var err error
 	if x.state, err = x.tx.Repo(ctx, x.Repo.Root, plainRemote(remote), x.Now.UTC().Format(time.RFC3339)); err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	var background sync.WaitGroup
-	defer background.Wait()
-	defer stop()
 	said := make(chan past, 1)
 	known := x.state.Head
 	background.Go(func() { said <- readPast(ctx, x.Repo, known, &background) }) // in parallel with reading files
-	all, foreign, err := patterns.Files(ctx, x.Repo.Env(), x.Repo.Root)
-	if err != nil {
-		return fmt.Errorf("list the files of %s: %w", x.Repo.Root, err)
-	}
-	x.res.Skipped = append(x.res.Skipped, foreign...)
 	if err := x.recall(ctx); err != nil {
 		return err
 	}
+	tree := <-listed
+	if tree.err != nil {
+		return tree.err
+	}
+	x.res.Skipped = append(x.res.Skipped, tree.foreign...)
 	if len(x.known) == 0 {
 		// Nobody queries before the commit, and building the database indexes once is cheaper than updating them.
 		if err := errors.Join(x.tx.DropIndexes(ctx), x.tx.ManyTexts(ctx)); err != nil {
 			return err
 		}
 	}
-	work, err := x.plan(ctx, all)
+	work, err := x.plan(ctx, tree.files)
 	if err != nil {
 		return err
 	}
@@ -159,7 +161,7 @@ func (x *indexer) index(ctx context.Context) error {
 	if err := x.tx.Flush(ctx); err != nil {
 		return err
 	}
-	if err := x.resolve(ctx, all); err != nil {
+	if err := x.resolve(ctx, tree.all); err != nil {
 		return err
 	}
 	x.progress("history", 0, 0)

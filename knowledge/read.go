@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -40,27 +41,57 @@ type candidate struct {
 	known    store.FileState // zero for a new file
 }
 
-// plan compares all files with the index. It removes deleted files, skips files with the same size and time, and
-// returns the others sorted by path.
-func (x *indexer) plan(ctx context.Context, all []string) ([]candidate, error) {
-	there := map[string]bool{}
-	var work []candidate
-	for _, p := range all {
-		l := outline.LanguageOf(p)
-		if l == "" {
-			x.res.Other++
-			if !worthSearching(p) {
+// listing holds the files of a tree.
+type listing struct {
+	all     []string
+	files   []listed        // those of all that still exist
+	foreign []patterns.Skip // third-party code
+	err     error
+}
+
+// listed is a file with its state on disk.
+type listed struct {
+	path     string
+	language outline.Language
+	state    fs.FileInfo // nil: a file that people do not write
+}
+
+// list lists the files of a repository. It needs no database.
+func list(ctx context.Context, repo *git.Repo) (t listing) {
+	if t.all, t.foreign, t.err = patterns.Files(ctx, repo.Env(), repo.Root); t.err != nil {
+		t.err = fmt.Errorf("list the files of %s: %w", repo.Root, t.err)
+		return t
+	}
+	for _, p := range t.all {
+		f := listed{path: p, language: outline.LanguageOf(p)}
+		if f.language != "" || worthSearching(p) {
+			var err error
+			f.state, err = os.Lstat(filepath.Join(repo.Root, filepath.FromSlash(p)))
+			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
+			if err != nil {
+				t.err = fmt.Errorf("read the state of %s: %w", p, err)
+				return t
+			}
 		}
-		fi, err := os.Lstat(filepath.Join(x.Repo.Root, filepath.FromSlash(p)))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the state of %s: %w", p, err)
-		}
+		t.files = append(t.files, f)
+	}
+	return t
+}
+
+// plan compares all files with the index. It removes deleted files, skips files with the same size and time, and
+// returns the others sorted by path.
+func (x *indexer) plan(ctx context.Context, all []listed) ([]candidate, error) {
+	there := map[string]bool{}
+	var work []candidate
+	for _, f := range all {
+		p, l, fi := f.path, f.language, f.state
 		if l == "" {
+			x.res.Other++
+			if fi == nil {
+				continue
+			}
 			if c, ok := x.otherText(p, fi); ok {
 				work = append(work, c)
 			}

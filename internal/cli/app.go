@@ -143,6 +143,11 @@ func (a *App) OpenProject(ctx context.Context) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.ProjectOf(repo)
+}
+
+// ProjectOf is [App.OpenProject] for a repository that is already open.
+func (a *App) ProjectOf(repo *git.Repo) (*Project, error) {
 	p := &Project{App: a, Repo: repo, Layout: journal.LayoutOf(repo.Root)}
 	if err := NoLinks(p.Layout); err != nil {
 		return nil, err
@@ -151,6 +156,7 @@ func (a *App) OpenProject(ctx context.Context) (*Project, error) {
 		return nil, Fail(ExitCannotRun, fmt.Errorf("%s is not a folder", p.Layout.Root),
 			"runplan needs a folder with that name; move the file")
 	}
+	var err error
 	if p.Config, err = a.LoadConfig(p.Layout.Config()); err != nil {
 		return nil, err
 	}

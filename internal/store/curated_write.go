@@ -276,10 +276,10 @@ type FileState struct {
 	Refs      string
 }
 
-// Known returns all files of a repository, without their refs.
+// Known returns all files of a repository by id, which is their order on disk, without their refs.
 func (t *CuratedTx) Known(ctx context.Context, repo int64) ([]FileState, error) {
 	return rows[FileState](ctx, t.tx, "files", `SELECT f.id, f.path, f.language, f.content_hash, f.size_bytes, s.state, COALESCE(s.reason, ''), s.modified, s.reader, s.interface
-		FROM files f JOIN file_state s ON s.file_id = f.id WHERE f.repo_id = ? ORDER BY f.path`, repo)
+		FROM files f JOIN file_state s ON s.file_id = f.id WHERE f.repo_id = ? ORDER BY f.id`, repo)
 }
 
 // PutFile writes a file and returns its id; a file with an id is replaced.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,6 +55,11 @@ interrupted command, or one that stops at an unparsable file, does not change th
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
+			program := sync.OnceValues(func() (patterns.Program, error) { return a.AstGrep(ctx) })
+			if !cmd.Flags().Changed("show") { // in parallel with git
+				go program()
+				defer program()
+			}
 			repo, err := git.OpenReadOnly(ctx, cmp.Or(strings.Join(args, ""), "."), a.Environ)
 			switch {
 			case errors.Is(err, git.ErrNotRepo):
@@ -67,7 +73,7 @@ interrupted command, or one that stops at an unparsable file, does not change th
 			case cmd.Flags().Changed("show"):
 				return showIndex(ctx, a, repo, o)
 			}
-			return index(ctx, a, repo, o)
+			return index(ctx, a, repo, program, o)
 		},
 	}, func(f *cli.Flags) {
 		f.BoolVar(&o.continueOnError, "continue-on-error", false,
@@ -76,8 +82,9 @@ interrupted command, or one that stops at an unparsable file, does not change th
 	})
 }
 
-func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) error {
-	program, err := a.AstGrep(ctx)
+func index(ctx context.Context, a *cli.App, repo *git.Repo, find func() (patterns.Program, error),
+	o indexOptions) error {
+	program, err := find()
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
@@ -129,8 +136,7 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 // trouble is reported and no error.
 func vectors(ctx context.Context, a *cli.App, repo *git.Repo, db *store.Curated,
 	progress *Progress) *knowledge.VectorResult {
-	a.Dir = repo.Root
-	p, err := a.OpenProject(ctx)
+	p, err := a.ProjectOf(repo)
 	if err != nil {
 		return &knowledge.VectorResult{Trouble: err.Error()}
 	}
