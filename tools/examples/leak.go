@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // part is a range of lines of a file as a prompt shows it.
@@ -51,26 +52,43 @@ func shown(prompt string) []part {
 	return out
 }
 
-// edited returns for each line of the parts whether an edit quotes it or a line close to it.
-func edited(parts []part, completion string) ([][]bool, error) {
-	const close = 3
+// quote is the place of an edit in a part: its first line, and the number of its lines.
+type quote struct{ at, lines int }
+
+// close is the greatest distance in lines of a guess from an edit that it finds.
+const close = 3
+
+// finds reports whether a guessed line is close to the quote.
+func (q quote) finds(line int) bool { return line >= q.at-close && line < q.at+q.lines+close }
+
+// byChance returns the share of the places in a part of n lines at which a quote of this length could be, so that the
+// guessed line would be close to it. A line in the middle is close to more of them than the first and the last line.
+func (q quote) byChance(line, n int) float64 {
+	hits := 0
+	for at := 0; at+q.lines <= n; at++ {
+		if (quote{at, q.lines}).finds(line) {
+			hits++
+		}
+	}
+	return float64(hits) / float64(n-q.lines+1)
+}
+
+// edited returns for each part what edits quote of it.
+func edited(parts []part, completion string) ([][]quote, error) {
 	answer, err := solver.ParseAnswer(completion)
 	if err != nil {
 		return nil, err
 	}
-	out := make([][]bool, len(parts))
+	out := make([][]quote, len(parts))
 	for i, p := range parts {
-		out[i] = make([]bool, len(p.lines))
 		for _, e := range answer.Edits {
-			quote := strings.Split(strings.TrimSuffix(e.Search, "\n"), "\n")
+			text := strings.Split(strings.TrimSuffix(e.Search, "\n"), "\n")
 			if e.Path != p.path || strings.TrimSpace(e.Search) == "" {
 				continue
 			}
-			for at := 0; at+len(quote) <= len(p.lines); at++ {
-				if slices.Equal(p.lines[at:at+len(quote)], quote) {
-					for k := max(0, at-close); k < min(len(p.lines), at+len(quote)+close); k++ {
-						out[i][k] = true
-					}
+			for at := 0; at+len(text) <= len(p.lines); at++ {
+				if slices.Equal(p.lines[at:at+len(text)], text) {
+					out[i] = append(out[i], quote{at, len(text)})
 				}
 			}
 		}
@@ -85,6 +103,7 @@ var picks = []struct {
 }{
 	{"the first part", func([]part) int { return 0 }},
 	{"the last part", func(p []part) int { return len(p) - 1 }},
+	{"the part in the middle", func(p []part) int { return len(p) / 2 }},
 	{"the longest part", func(p []part) int { return extreme(p, 1) }},
 	{"the shortest part", func(p []part) int { return extreme(p, -1) }},
 	{"the first of the file with most parts", func(p []part) int {
@@ -138,9 +157,9 @@ func (t *trial) add(hit bool, chance float64) {
 	t.chance, t.spread = t.chance+chance, t.spread+chance*(1-chance)
 }
 
-// margin limits the share by which a guess may beat chance: functions change more often in the middle than at their
-// first and last lines, even without a leak.
-const margin = 0.06
+// margin is the share by which a guess may beat chance: commits change the ends of functions and files more often than
+// other places, wherever a part begins and ends.
+const margin = 0.05
 
 // limit is the highest number of hits that counts as chance: three standard deviations above it, or the margin.
 func (t *trial) limit() float64 { return t.chance + max(3*math.Sqrt(t.spread), margin*float64(t.n)) }
@@ -155,38 +174,31 @@ func guess(w io.Writer, dirs []string) error {
 	trials := make([]trial, len(picks)+len(places))
 	for _, e := range all {
 		parts := slices.DeleteFunc(shown(prompt(e)), func(p part) bool { return len(p.lines) == 0 })
-		marks, err := edited(parts, e.Completion)
+		quotes, err := edited(parts, e.Completion)
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.ID, err)
 		}
-		has := make([]bool, len(parts))
-		with := 0
-		for i, m := range marks {
-			if has[i] = slices.Contains(m, true); has[i] {
-				with++
-			}
-		}
+		with := lists.Count(quotes, func(q []quote) bool { return len(q) > 0 })
 		if with == 0 {
 			continue // only new files, or an edit of a deleted file
 		}
 		for k, p := range picks {
 			trials[k].name = p.name
-			trials[k].add(has[p.of(parts)], float64(with)/float64(len(parts)))
+			trials[k].add(len(quotes[p.of(parts)]) > 0, float64(with)/float64(len(parts)))
 		}
-		for i, m := range marks {
-			if !has[i] {
+		for i, all := range quotes {
+			if len(all) == 0 {
 				continue
 			}
-			near := 0
-			for _, yes := range m {
-				if yes {
-					near++
-				}
-			}
+			n := len(parts[i].lines)
 			for k, p := range places {
+				line, missed := p.of(n), 1.0
+				for _, q := range all {
+					missed *= 1 - q.byChance(line, n)
+				}
 				t := &trials[len(picks)+k]
 				t.name = "in an edited part, " + p.name
-				t.add(m[p.of(len(m))], float64(near)/float64(len(m)))
+				t.add(slices.ContainsFunc(all, func(q quote) bool { return q.finds(line) }), 1-missed)
 			}
 		}
 	}

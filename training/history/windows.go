@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"hash/maphash"
 	"math"
 	"math/rand/v2"
@@ -20,29 +19,33 @@ import (
 // window is a chunk of a file as retrieval shows it.
 type window struct {
 	span   chunks.Span
-	at     int  // place among the chunks of its file
-	needed bool // an edit quotes lines of it
+	needed bool // an edit quotes lines of it, or it is next to such a window and shown in the same part
+	shown  bool
+	unfit  bool // there is no room for it, or it cannot be shown as it is
 	score  float64
 }
+
+func (x window) lines() int { return x.span.End - x.span.Start + 1 }
 
 // view is a file with its chunks.
 type view struct {
 	*source
-	needed []window
-	rest   []window // best first
+	all   []window // in the order of the file
+	parts int      // rows of shown windows
 }
 
 // Limits of the windows that an edit does not need.
 const (
-	leastWindows = 6    // of all files together
-	mostWindows  = 40   // the same
-	windowShare  = 0.6  // of the budget
-	byLength     = 0.25 // how much a score rises with the length of a window
-	beside       = 2.0  // how much a score falls next to an edited window
-	alike        = 0.3  // how much a score falls with each factor of e between the length of a window and the wanted one
-	longWindow   = 40   // lines
-	perWindow    = 60   // characters around a window
-	noise        = 0.35 // the random part of a score, because no search is perfect
+	leastParts  = 4    // of all files together
+	mostParts   = 40   // the same
+	windowShare = 0.6  // of the budget
+	beside      = 2.0  // how much a score falls next to a shown window
+	alike       = 1.0  // how much it falls with each factor of e between the lines of a part and the wanted number
+	moreAfter   = 0.45 // the share of edited parts with one more window after the edit: functions grow at their end
+	moreBefore  = 0.2  // the same before the edit
+	bareSide    = 0.35 // how much it rises where no part is shown between the edits and the end of the file
+	perWindow   = 60   // characters around a window
+	noise       = 0.35 // the random part of a score, because no search is perfect
 )
 
 // views splits the changed files and those that they use into chunks, as the search of retrieval does. Chunks with
@@ -54,19 +57,15 @@ func (m *maker) views(w *work, answers []edits.Answer) []*view {
 	var out []*view
 	add := func(s *source, needs func(chunks.Span) bool) {
 		v := &view{source: s}
-		for at, span := range s.chunked() {
-			x := window{span: span, at: at, needed: needs(span)}
-			if x.needed {
-				v.needed = append(v.needed, x)
-				continue
+		for _, span := range s.chunked() {
+			x := window{span: span, needed: needs(span)}
+			if !x.needed {
+				terms := m.terms(v.text(span))
+				have := lists.Count(asked, func(term uint64) bool { _, found := slices.BinarySearch(terms, term); return found })
+				x.score = float64(have)/float64(1+len(words)) + noise*w.rng.Float64()
 			}
-			terms := m.terms(v.text(span))
-			have := lists.Count(asked, func(term uint64) bool { _, found := slices.BinarySearch(terms, term); return found })
-			long := min(1, float64(x.lines())/longWindow) // changed code is usually long
-			x.score = float64(have)/float64(1+len(words)) + noise*w.rng.Float64() + byLength*long
-			v.rest = append(v.rest, x)
+			v.all = append(v.all, x)
 		}
-		slices.SortStableFunc(v.rest, func(a, b window) int { return cmp.Compare(b.score, a.score) })
 		out = append(out, v)
 	}
 	for i, c := range w.changes {
@@ -109,104 +108,153 @@ func (v *view) text(s chunks.Span) string {
 	return v.shown[v.starts[s.Start-1] : v.starts[s.End-1]+len(v.plain[s.End-1])]
 }
 
-// row describes windows that follow each other: their number, and the lines of all.
-type row struct{ windows, lines int }
-
-// rows returns the rows of needed windows.
-func (v *view) rows() []row {
-	var out []row
-	for i, x := range v.needed {
-		if i == 0 || v.needed[i-1].at != x.at-1 {
-			out = append(out, row{})
+// rows returns the number of lines of each row of needed windows.
+func (v *view) rows() []int {
+	var out []int
+	for i, x := range v.all {
+		if !x.needed {
+			continue
 		}
-		last := &out[len(out)-1]
-		last.windows, last.lines = last.windows+1, last.lines+x.lines()
+		if i == 0 || !v.all[i-1].needed {
+			out = append(out, 0)
+		}
+		out[len(out)-1] += x.lines()
 	}
 	return out
 }
 
-func (x window) lines() int { return x.span.End - x.span.Start + 1 }
+// apart reports whether window i is not next to a shown one. Both would be one part, which is longer than others.
+func (v *view) apart(i int) bool {
+	return (i == 0 || !v.all[i-1].shown) && (i+1 == len(v.all) || !v.all[i+1].shown)
+}
 
-// choice is the state of [maker.chosen].
+// row returns the number of windows, from window i on, that have about the wanted number of lines, and their lines.
+func (v *view) row(i, wanted int) (windows, lines int) {
+	windows, lines = 1, v.all[i].lines()
+	for k := i + 1; k < len(v.all); k++ {
+		x := v.all[k]
+		if x.shown || x.unfit || !v.apart(k) || lines+x.lines()-wanted > wanted-lines {
+			break
+		}
+		windows, lines = windows+1, lines+x.lines()
+	}
+	return windows, lines
+}
+
+// bare returns a function that reports whether window i is before or after all needed windows, on a side of them on
+// which no window is shown.
+func (v *view) bare() func(i int) bool {
+	isNeeded, isShown := func(x window) bool { return x.needed }, func(x window) bool { return x.shown }
+	first, last := slices.IndexFunc(v.all, isNeeded), len(v.all)-1
+	if first < 0 {
+		return func(int) bool { return false }
+	}
+	for !v.all[last].needed {
+		last--
+	}
+	before, after := !slices.ContainsFunc(v.all[:first], isShown), !slices.ContainsFunc(v.all[last+1:], isShown)
+	return func(i int) bool { return before && i < first || after && i > last }
+}
+
+// choice is the state of [maker.choose].
 type choice struct {
-	m           *maker
-	views       []*view
-	out         [][]window
-	room, count int
+	m    *maker
+	room int
 }
 
-func (c *choice) take(i int, x window) {
-	c.out[i] = append(c.out[i], x)
-	c.room -= len(c.views[i].text(x.span)) + perWindow
-	c.count++
-}
-
-// next takes a remaining good window of a file, with about the length of the windows of a row, and the windows after
-// it.
-func (c *choice) next(i int, as row) {
-	v := c.views[i]
-	worth := func(x window) float64 {
-		if slices.ContainsFunc(v.needed, func(y window) bool { return y.at == x.at-1 || y.at == x.at+1 }) {
-			return x.score - beside // it would make the edited part longer than the others
-		}
-		return x.score - alike*math.Abs(math.Log(float64(x.lines()*as.windows)/float64(max(1, as.lines))))
+// show shows a window, unless an edit does not need it and it is unfit.
+func (c *choice) show(v *view, x *window) bool {
+	text := v.text(x.span)
+	x.unfit = !x.needed && (len(text)+perWindow > c.room || len(training.Addresses(text)) > 0 ||
+		c.m.shownAs(v.source, text) != text)
+	if x.shown = !x.unfit; x.shown {
+		c.room -= len(text) + perWindow
 	}
-	for taken, want := 0, -1; taken < as.windows && len(v.rest) > 0; {
-		at := 0
-		for k := range v.rest {
-			if worth(v.rest[k]) > worth(v.rest[at]) {
-				at = k
-			}
+	return x.shown
+}
+
+// showNeeded shows the windows that edits need, and of some rows one more on a side. An edit at the end of a function
+// would otherwise be at the end of its part.
+func (c *choice) showNeeded(v *view, rng *rand.Rand) {
+	var more []int
+	for i, x := range v.all {
+		switch {
+		case x.needed:
+			c.show(v, &v.all[i])
+		case i > 0 && v.all[i-1].needed && rng.Float64() < moreAfter,
+			i+1 < len(v.all) && v.all[i+1].needed && rng.Float64() < moreBefore:
+			more = append(more, i)
 		}
-		if want >= 0 {
-			if at = slices.IndexFunc(v.rest, func(x window) bool { return x.at == want }); at < 0 {
-				return
-			}
-		}
-		x := v.rest[at]
-		v.rest = slices.Delete(v.rest, at, at+1)
-		text := v.text(x.span)
-		if len(text)+perWindow <= c.room && len(training.Addresses(text)) == 0 && c.m.shownAs(v.source, text) == text {
-			c.take(i, x)
-			taken, want = taken+1, x.at+1
-		} else if want >= 0 {
-			return
-		}
+	}
+	for _, i := range more {
+		v.all[i].needed = c.show(v, &v.all[i])
 	}
 }
 
-// chosen returns the windows to show of each file. A changed file shows as many unchanged rows of windows as changed
-// ones, each of the same length, and other files show as many too, while there are windows and room. So neither the
-// number, the size nor the position of a window shows whether it changes.
-func (m *maker) chosen(all []*view, rng *rand.Rand) [][]window {
-	c := &choice{m: m, views: all, out: make([][]window, len(all)),
-		room: int(float64(m.Budget.Retrieval()*tokens.PerToken) * windowShare)}
-	var rows []row
+// next shows the best remaining part of a file with about the wanted number of lines. It returns false if there is
+// none.
+func (c *choice) next(v *view, wanted int) bool {
+	bare := v.bare()
+	for {
+		best, highest := -1, math.Inf(-1)
+		for i, x := range v.all {
+			if x.shown || x.unfit {
+				continue
+			}
+			_, lines := v.row(i, wanted)
+			score := x.score - alike*math.Abs(math.Log(float64(lines)/float64(wanted)))
+			if !v.apart(i) {
+				score -= beside
+			}
+			if bare(i) {
+				score += bareSide
+			}
+			if score > highest {
+				best, highest = i, score
+			}
+		}
+		if best < 0 {
+			return false
+		}
+		n, _ := v.row(best, wanted)
+		for i := best; i < best+n && c.show(v, &v.all[i]); i++ {
+		}
+		if v.all[best].shown {
+			v.parts++
+			return true
+		}
+	}
+}
+
+// choose chooses the windows to show of each file. A changed file shows as many unchanged parts as changed ones, each
+// of the same length, on both sides of the edits, and other files show as many parts as it, while there are windows and
+// room. So neither the number, the size nor the position of a part shows whether it changes.
+func (m *maker) choose(all []*view, rng *rand.Rand) {
+	c := &choice{m: m, room: int(float64(m.Budget.Retrieval()*tokens.PerToken) * windowShare)}
+	var rows []int
 	most := 1
-	for i, v := range all {
+	for _, v := range all {
+		c.showNeeded(v, rng)
 		rows = append(rows, v.rows()...)
-		most = max(most, 2*len(v.rows()))
-		for _, x := range v.needed {
-			c.take(i, x)
-		}
+		v.parts = len(v.rows())
+		most = max(most, 2*v.parts)
 	}
 	if len(rows) == 0 {
-		rows = []row{{1, longWindow / 2}}
+		rows = []int{20}
 	}
-	for i, v := range all {
-		for _, r := range v.rows() {
-			c.next(i, r)
+	for _, v := range all {
+		for _, lines := range v.rows() {
+			c.next(v, lines)
 		}
 	}
-	order := rng.Perm(len(all))
-	for range most {
-		for _, i := range order {
-			if c.count < max(3*len(all), leastWindows) && c.count < mostWindows {
-				c.next(i, rows[rng.IntN(len(rows))])
-			}
+	open := slices.Clone(all)
+	rng.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
+	for len(open) > 0 && lists.Sum(all, func(v *view) int { return v.parts }) < min(max(most*len(all), leastParts), mostParts) {
+		fewest := slices.MinFunc(open, func(a, b *view) int { return a.parts - b.parts })
+		if !c.next(fewest, rows[rng.IntN(len(rows))]) {
+			open = slices.DeleteFunc(open, func(v *view) bool { return v == fewest })
 		}
 	}
-	return c.out
 }
 
 // shownAs returns a part of a file as prompts show it. A part of a file without secrets has none.
@@ -222,11 +270,13 @@ func (m *maker) shownAs(s *source, text string) string {
 func (m *maker) windows(w *work, answers []edits.Answer) (parts []retrieve.Part, texts []*source, must int,
 	bad string) {
 	all := m.views(w, answers)
-	for i, list := range m.chosen(all, w.rng) {
-		v := all[i]
-		slices.SortFunc(list, func(a, b window) int { return a.span.Start - b.span.Start })
+	m.choose(all, w.rng)
+	for _, v := range all {
 		var joined []window
-		for _, x := range list {
+		for _, x := range v.all {
+			if !x.shown {
+				continue
+			}
 			if n := len(joined); n > 0 &&
 				strings.TrimSpace(strings.Join(v.plain[joined[n-1].span.End:x.span.Start-1], "")) == "" {
 				joined[n-1].span.End, joined[n-1].needed = x.span.End, joined[n-1].needed || x.needed

@@ -2,6 +2,8 @@ package history
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,8 +48,21 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 	}
 	e := all[0]
 	text := e.Prompt[1].Content
-	if n := strings.Count(text, ", exact:"); n < 2 {
-		t.Errorf("%d windows:\n%s", n, text)
+	var before, after int
+	lengths := map[int]int{}
+	for _, m := range regexp.MustCompile(`lines (\d+)-(\d+), exact:`).FindAllStringSubmatch(text, -1) {
+		from, _ := strconv.Atoi(m[1])
+		to, _ := strconv.Atoi(m[2])
+		lengths[to-from+1]++
+		switch at := 2 + 9*30; { // the lines of Rate30
+		case to < at:
+			before++
+		case from > at+9:
+			after++
+		}
+	}
+	if before == 0 || after == 0 || before+after < 3 || len(lengths) != 1 {
+		t.Errorf("%d parts before the change, %d after it, parts of so many lines: %v:\n%s", before, after, lengths, text)
 	}
 	if !strings.Contains(text, "// Rate30 is a rate.\nfunc Rate30(cents int) int {") ||
 		!strings.Contains(text, "return cents * 30 / 100") {

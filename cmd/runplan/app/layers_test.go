@@ -201,7 +201,7 @@ func layers() []layer {
 		{"tools/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns",
 			"internal/git", "internal/language", "internal/store", "internal/tokens"}},
 		// a program: it selects training examples for people to rate
-		{"tools/examples", []string{"agents/solver", "training"}},
+		{"tools/examples", []string{"agents/solver", "internal/lists", "training"}},
 		{"tools/scratch", nil},
 		{"tools/shown", []string{"gates", "gates/examples", "planparse"}}, // a program
 		{"tools/weakened", nil}, // a program
