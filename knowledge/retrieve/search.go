@@ -82,15 +82,16 @@ type askedWord struct {
 
 var trailerRE = lazyre.New(`(?mi)^(?:[A-Za-z]+-by|Change-Id|cc|See-also|BREAKING-CHANGE): .*$|https?://\S+|\(?#\d+\)?|[\w.+-]+@[\w-]+\.[\w.]+`)
 
-// askedWords returns the search terms of a task. Words of the first line and code names count twice.
-func askedWords(text string) []askedWord {
+// askedWords returns the search terms of a task. Words of the first line and code names count twice. Of the numbers,
+// only those in the names of files are terms.
+func askedWords(text string, inNames map[string]bool) []askedWord {
 	text = trailerRE.ReplaceAllString(bounded(text), " ")
 	weight := map[string]float64{}
 	var order []string
 	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	add := func(text string, w float64) {
 		chunks.EachWord(text, func(word string) {
-			if len(word) < 2 || stopStems()[word] || strings.Trim(word, "0123456789") == "" {
+			if len(word) < 2 || stopStems()[word] || isNumber(word) && !inNames[word] {
 				return
 			}
 			if weight[word] == 0 {
@@ -110,6 +111,23 @@ func askedWords(text string) []askedWord {
 		add(m[1], 2.5)
 	}
 	return lists.Map(order[:min(len(order), mostWords)], func(w string) askedWord { return askedWord{w, weight[w]} })
+}
+
+func isNumber(word string) bool { return strings.Trim(word, "0123456789") == "" }
+
+// numbers returns the numbers of at least two digits in the names of code files, such as 042 of 042_users.py.
+func (s *searching) numbers() map[string]bool {
+	set := map[string]bool{}
+	for name := range s.of {
+		if isSource(name) {
+			chunks.EachWord(path.Base(name), func(w string) {
+				if len(w) > 1 && isNumber(w) {
+					set[w] = true
+				}
+			})
+		}
+	}
+	return set
 }
 
 // stopStems holds the stop words in stemmed form.
@@ -146,7 +164,7 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 		s.of[c.Path] = append(s.of[c.Path], i)
 		s.all[i] = Ranked{Path: c.Path, Start: c.Start, End: c.End, Label: c.Label}
 	}
-	s.asked = askedWords(q.Text)
+	s.asked = askedWords(q.Text, s.numbers())
 	for _, step := range []func(context.Context) error{s.words, s.meaning, s.messages, s.recent,
 		func(ctx context.Context) error { return s.neighbours(ctx, q) }} {
 		if err := step(ctx); err != nil {
@@ -165,7 +183,7 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 			s.all[i].Features[fPath] = 1
 		}
 	}
-	s.subjects(q.Text)
+	s.subjects(q)
 	for _, f := range q.Files {
 		for _, i := range s.of[f.Path] {
 			s.all[i].Features[fPath] = 1
@@ -312,10 +330,12 @@ var scopeRE = lazyre.New(`^[a-z]+\(([^()\n]{1,100})\)!?: `)
 // sameName is the number of chunks, in all code files with one name, up to which the name alone says what is meant.
 const sameName = 16
 
-// subjects finds code files that have the name of what the task is about: a name in code form, or a word of its scope.
-func (s *searching) subjects(text string) {
-	names, _ := Mentions(text)
-	if m := scopeRE.FindStringSubmatch(text); m != nil {
+// subjects finds code files that have the name of what the task is about: a name in code form, the type of a member, or
+// a word of the scope of the task.
+func (s *searching) subjects(q TaskQuery) {
+	names, _ := Mentions(q.Text)
+	names = append(names, q.types(names)...)
+	if m := scopeRE.FindStringSubmatch(q.Text); m != nil {
 		names = append(names, outerWords(m[1])...)
 	}
 	of := map[string][]int{}
@@ -330,6 +350,24 @@ func (s *searching) subjects(text string) {
 			s.all[i].Features[fPath] = max(s.all[i].Features[fPath], min(1, sameName/float64(len(chunks))))
 		}
 	}
+}
+
+// types returns the types of the named members that are not in the index: Cart of Cart.total. Many files have the name
+// of their type, also in languages of which the index has no symbols.
+func (q TaskQuery) types(names []string) []string {
+	var out []string
+	for _, name := range names {
+		if slices.ContainsFunc(q.Symbols, func(s SymbolNamed) bool { return s.As == name }) {
+			continue
+		}
+		for rest := name; strings.Contains(rest, "."); {
+			var owner string
+			if owner, rest, _ = strings.Cut(rest, "."); owner != "" && unicode.IsUpper(rune(owner[0])) {
+				out = append(out, owner)
+			}
+		}
+	}
+	return out
 }
 
 // plainName returns a name in lower case, without what joins its words: "drop-right" and "dropRight" are the same name.

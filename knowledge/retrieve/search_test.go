@@ -25,7 +25,7 @@ func TestNearbyChunksAreWithinTwentyLines(t *testing.T) {
 }
 
 // A file with the name of what the task is about is named by the task, less so if they are long or many. Names are in
-// code form, or in the scope of a conventional commit.
+// code form, types of a member, or in the scope of a conventional commit.
 func TestFilesWithNameOfSubject(t *testing.T) {
 	for text, want := range map[string]string{
 		"fix(set/drop-right): support null": "drop-right.test.ts 1, drop-right.ts 1, set.ts 1",
@@ -33,6 +33,11 @@ func TestFilesWithNameOfSubject(t *testing.T) {
 		"Set the limit of dropRight":        "drop-right.test.ts 1, drop-right.ts 1",
 		"Fix `set`":                         "set.ts 1",
 		"feat(index)!: list all":            "index.ts 0.5",
+		"Set.add takes no null":             "set.ts 1",
+		"Lists.Set.add takes no null":       "set.ts 1",
+		"set.add takes no null":             "",
+		"Lists.Set takes no null":           "",
+		"Set.known takes no null":           "",
 		"set the limit":                     "",
 		"a sentence (set): and more":        "",
 	} {
@@ -47,7 +52,7 @@ func TestFilesWithNameOfSubject(t *testing.T) {
 		for i := range 32 {
 			add(fmt.Sprintf("%d/index.ts", i))
 		}
-		s.subjects(text)
+		s.subjects(TaskQuery{Text: text, Symbols: []SymbolNamed{{As: "Set.known"}}})
 		found := map[string]bool{}
 		for _, r := range s.all {
 			if v := r.Features[fPath]; v > 0 {
@@ -57,5 +62,19 @@ func TestFilesWithNameOfSubject(t *testing.T) {
 		if got := strings.Join(slices.Sorted(maps.Keys(found)), ", "); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// A number is a term if a code file has it in its name: in most tasks, numbers are values or versions.
+func TestNumbersOfFileNamesAreTerms(t *testing.T) {
+	s := &searching{of: map[string][]int{"db/042_users.py": {0}, "probe_7.js": {1}, "2024-notes.md": {2}, "v3/a.go": {3}}}
+	var got []string
+	for _, w := range askedWords("Fix probe 7 and migration 042 of 2024, which took 30 s", s.numbers()) {
+		if isNumber(w.word) {
+			got = append(got, w.word)
+		}
+	}
+	if want := []string{"042"}; !slices.Equal(got, want) {
+		t.Errorf("numbers: %v, want %v", got, want)
 	}
 }

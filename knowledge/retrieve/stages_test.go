@@ -447,6 +447,21 @@ func TestUnreadableFilesAreOmitted(t *testing.T) {
 	}
 }
 
+// A zero byte after the first 8000 bytes does not make a file binary: git and the index read such a file as text.
+func TestFileWithLateZeroByteIsShown(t *testing.T) {
+	b := goBench(t)
+	for text, bad := range map[string]string{
+		strings.Repeat("// filler\n", 800) + "c = '\x00'\n": "",
+		strings.Repeat("// filler\n", 799) + "c = '\x00'\n": "binary",
+	} {
+		b.write("cart/late.go.txt", text)
+		s := newTree(b.deps(), b.dir).source("cart/late.go.txt")
+		if s.bad != bad || (bad == "") != strings.Contains(s.text, "c = '\x01'") {
+			t.Errorf("%d bytes: %q", len(text), s.bad)
+		}
+	}
+}
+
 // An invalid answer is logged unchanged with its error, and the session records the stage that failed.
 func TestInvalidAnswerIsLogged(t *testing.T) {
 	b := goBench(t)

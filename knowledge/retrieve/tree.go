@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -110,11 +111,20 @@ func (t *tree) read(s *source) {
 	s.prepare()
 }
 
+// gitHead is the number of bytes at the beginning of a file in which git looks for a zero byte. A file without one is
+// text for git and for the index, so it is text here too.
+const gitHead = 8000
+
 // prepare makes the lines of a file from its bytes.
 func (s *source) prepare() {
 	s.hash = hashOf(s.bytes)
-	text, copied, why := outline.Prepare(outline.Python, s.bytes) // works for all languages
-	if s.text, s.copy, s.bad = string(text), copied, why; why != "" {
+	raw := s.bytes
+	late := bytes.IndexByte(raw, 0) >= gitHead
+	if late {
+		raw = bytes.ReplaceAll(raw, []byte{0}, []byte{1}) // a control character that is not shown either
+	}
+	text, copied, why := outline.Prepare(outline.Python, raw) // works for all languages
+	if s.text, s.copy, s.bad = string(text), copied || late, why; why != "" {
 		return
 	}
 	s.lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
