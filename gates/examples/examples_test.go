@@ -95,6 +95,10 @@ func TestGate(t *testing.T) {
 		{"go that prints", "```go\nfmt.Println(Half(3)) // 1.5\nfmt.Println(Text(3)) // 3\n```", nil, map[string]string{"go.mod": "module x\n\ngo 1.24\n",
 			"h.go": "package x\n\nimport \"strconv\"\n\nfunc Half(n int) float64 { return float64(n) / 2 }\n\nfunc Text(n int) string { return strconv.Itoa(n) }\n"},
 			nil, "2 of 2 examples as shown"},
+		{"go number with methods", "`Parse(\"3b\")` is `3`, `Parse(\"3b\").Twice(1)` is `7`, and `Parse(\"4b\")` is `\"3B\"`.", nil, map[string]string{"go.mod": "module x\n\ngo 1.16\n",
+			"s.go": "package x\n\nimport \"fmt\"\n\ntype Size uint8\n\nfunc (s Size) String() string { return fmt.Sprintf(\"%dB\", uint8(s)) }\n\n" +
+				"func (s Size) Twice(int) Size { return 2 * s }\n\nfunc Parse(string) Size { return 3 }\n"},
+			differs(`the plan shows that Parse("3b").Twice(1) returns 7, but it returns 0x6`), "2 of 3 examples as shown"},
 		{"package of node", "`texts.slugify('A b')` is `'a-b'`", nil, map[string]string{"package.json": `{"name":"@x/texts","main":"lib"}`,
 			"lib/index.js": "exports.slugify = t => t.toLowerCase().replace(' ', '-')\n"}, nil, "1 of 1 example as shown"},
 		{"package of python", "`texts.slugify(\"A b\")` is `\"a-b\"`", nil, map[string]string{"src/texts/__init__.py": "from .slug import slugify\n",
