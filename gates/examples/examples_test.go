@@ -113,6 +113,9 @@ func TestGate(t *testing.T) {
 					"    def initialize(list)\n      @list, @out = list, {}\n    end\n\n    def range(name)\n" +
 					"      a, b = @list[@list.index(name) + 1].split('..').map(&:to_i)\n      @out[name[2..].to_sym] = (a..b - OFF + 1)\n    end\n  end\nend\n"},
 			differs(`the plan shows that opts[:lines].size returns 6, but it returns 5`), "1 of 2 examples as shown"},
+		{"ruby without a gemspec", "`Slop::Parser.parse(\"a\")` returns `1`.", nil, map[string]string{"lib/slop.rb": "module Slop\n  LAST = 1\nend\nrequire 'slop/parser'\n",
+			"lib/slop/parser.rb": "module Slop\n  class Parser\n    def self.parse(text)\n      LAST + 1\n    end\n  end\nend\n"},
+			differs(`the plan shows that Slop::Parser.parse("a") returns 1, but it returns 2`), "0 of 1 example as shown"},
 		{"block of go", "```go\nfriday := time.Date(2024, 3, 1, 9, 30, 0, 0, time.UTC)\nunused := 3\nWith(friday).Add(3)  // 2024-03-04 09:30:00\n" +
 			"days.With(friday).Add(1)  // 2024-03-03\ndays.With(friday).Add(1)  // => Saturday\n```", nil,
 			map[string]string{"go.mod": "module x\n\ngo 1.24\n", "days.go": "package days\n\nimport \"time\"\n\ntype Day struct{ time.Time }\n\n" +
