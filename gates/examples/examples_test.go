@@ -92,6 +92,11 @@ func TestGate(t *testing.T) {
 				"func Parse(s string) ([]int, error) {\n\tif s == \"x\" {\n\t\treturn nil, errors.New(\"no\")\n\t}\n\treturn []int{1, 2}, nil\n}\n\nfunc main() {}\n"},
 			nil, "2 of 3 examples as shown; not decided: Parse(3): the program that makes the calls did not end as it should: FAIL"},
 
+		{"go error by its name", "`Parse(\"P\")` must return the error in the table.\n\n| Text | Error |\n|---|---|\n| `P` | `ErrShort` |\n| `x` | `ErrShort` |\n| `PP` | `ErrShort` |\n", nil,
+			map[string]string{"go.mod": "module x\n\ngo 1.16\n", "p.go": "package x\n\nimport (\n\t\"errors\"\n\t\"fmt\"\n)\n\nvar (\n\t// ErrShort is returned.\n\tErrShort = errors.New(\"short\")\n)\n\n" +
+				"func Parse(s string) (int, error) {\n\tswitch s {\n\tcase \"P\":\n\t\treturn 0, fmt.Errorf(\"parse: %w\", ErrShort)\n\tcase \"x\":\n\t\treturn 0, errors.New(\"no\")\n\t}\n\treturn 1, nil\n}\n"},
+			[]string{`error plan/example-differs : the plan shows that Parse("x") raises ErrShort, but it returns the error "no"`,
+				`error plan/example-differs : the plan shows that Parse("PP") raises ErrShort, but it returns 1`}, "1 of 3 examples as shown"},
 		{"go that prints", "```go\nfmt.Println(Half(3)) // 1.5\nfmt.Println(Text(3)) // 3\n```", nil, map[string]string{"go.mod": "module x\n\ngo 1.24\n",
 			"h.go": "package x\n\nimport \"strconv\"\n\nfunc Half(n int) float64 { return float64(n) / 2 }\n\nfunc Text(n int) string { return strconv.Itoa(n) }\n"},
 			nil, "2 of 2 examples as shown"},
