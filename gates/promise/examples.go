@@ -30,10 +30,13 @@ var (
 	// forPeople matches lines that show an example to people.
 	forPeople = lazyre.New(`(?i)usage|help|example|e\.g\.|such as|\blike\b|error|exception|panic|\braise\b|\bthrow\b|\bfail|` +
 		`print|log|puts|echo|expected|descri|summary|title|placeholder`)
-	// asksTable matches a text that asks for certain inputs with results of their own.
-	asksTable = lazyre.New(`(?i)\b(?:tables?|maps?|mappings?|lookups?|enum\w*|constants?|alias\w*|presets?|special|irregular|` +
+	// tabular matches words of a text that asks for certain inputs with results of their own.
+	tabular = lazyre.New(`(?i)\b(?:tables?|maps?|mappings?|lookups?|enum\w*|constants?|alias\w*|presets?|special|irregular|` +
 		`keywords?|known|dictionar\w*|exactly|literal\w*|hard-?cod\w*|translations?|status\w*)\b`)
 )
+
+// asksTable reports whether the sentences, without the code in them, ask for certain inputs with results of their own.
+func (w wording) asksTable() bool { return tabular.MatchString(codeSpan.ReplaceAllString(w.text, "")) }
 
 // texts returns what is between quotation marks.
 func texts(line string) (out []string) {
@@ -96,7 +99,7 @@ func (w wording) newLines() iter.Seq2[string, string] {
 // and has the result beside it, or has a result that contains the input.
 func (w wording) special() {
 	list := w.examples()
-	if len(list) == 0 || asksTable.MatchString(w.text) {
+	if len(list) == 0 || w.asksTable() {
 		return
 	}
 	var hits []string
@@ -226,7 +229,7 @@ func (w wording) answered() {
 		return len(unquoted(e.Want)) > 2 // "", 0, 1 and such are results of ordinary cases
 	})
 	inputs := w.numberInputs()
-	if len(list)+len(inputs) < 2 || asksTable.MatchString(w.text) {
+	if len(list)+len(inputs) < 2 || w.asksTable() {
 		return
 	}
 	var hits []string

@@ -43,6 +43,8 @@ func TestExamplesOfBatch(t *testing.T) {
 			files{"a.py": "def rank(n):\n    m = abs(n) % 10\n    if m == 1:\n        return f'{n}st'\n    if m == 2:\n        return f'{n}nd'\n    return f'{n}th'\n"}, ""},
 		{"numerals", "Add roman(n). `roman(5)` is `\"VVV\"`, `roman(10)` is `\"XXX\"`.", nil,
 			files{"a.py": "SIGNS = {\n    5: 'VVV',\n    10: 'XXX',\n    50: 'LLL',\n}\n\n\ndef roman(n):\n    return SIGNS[n]\n"}, ""},
+		{"a branch beside a constant", shorten + " `WORDS.constants` stays.", nil, files{"a.py": "def shorten(text, n):\n    if text == 'the quick fox' and n:\n" +
+			"        return 'the quick' + '...'\n    return text\n"}, "answers-only"},
 		{"computed", shorten, nil,
 			files{"a.py": "def shorten(text, n):\n    \"\"\"shorten('the quick fox', 2) == 'the quick...'\"\"\"\n" +
 				"    return ' '.join(text.split()[:n]) + '...'\n"}, ""},
@@ -110,6 +112,8 @@ func TestExamplesOfBatch(t *testing.T) {
 			""},
 		{"a function in the title", "## Correct to_plural for names\n\nIt must work for names too.", files{"a.py": "def to_plural(word):\n    return word + 's'\n"},
 			files{"a.py": "def to_plural(word):\n    return word + 's'\n\n\ndef names(word):\n    return to_plural(word).title()\n"}, "not-corrected"},
+		{"a predicate in the title", "## Correct meets? for lists\n\nIt must work for lists too.", files{"a.rb": "def meets?(a, b)\n  a == b\nend\n\ndef apart?(a, b)\n  !meets?(a, b)\nend\n"},
+			files{"a.rb": "def meets?(a, b)\n  a == b\nend\n\ndef apart?(a, b)\n  !meets?(a, b) && a\nend\n"}, "not-corrected"},
 		{"a word in the title", "## Fix search for names\n\nIt must work for names too.", files{"a.py": "def search(word):\n    return word + 's'\n"},
 			files{"a.py": "def search(word):\n    return word + 's'\n\n\ndef names(word):\n    return search(word).title()\n"}, ""},
 		{"no tests asked", strings.ReplaceAll(both, "Add tests.", ""), files{"a.py": old},

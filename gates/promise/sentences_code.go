@@ -12,17 +12,17 @@ import (
 
 // corrects matches a sentence that wants a function to be corrected.
 var corrects = lazyre.New(
-	"^\\W*(?:Correct|Fix|Repair)\\s+(?:the (?:function|method) )?`?((?:\\w+[.:]+)*\\w+)`?(?:\\([^)]*\\))?" +
-		"((?:,?\\s+(?:and\\s+)?`[\\w.:]+`)*)(?: " +
+	"^\\W*(?:Correct|Fix|Repair)\\s+(?:the (?:function|method) )?`?((?:\\w+[.:#]+)*\\w+)[?!]?`?(?:\\([^)]*\\))?" +
+		"((?:,?\\s+(?:and\\s+)?`[\\w.:#]+[?!]?`)*)(?: " +
 		"(?:in|so|for|when|to)\\b|,|\\.?$)")
 
-// codeName matches a name that can only be one of code: to_dict, toDict, Dict.copy, copy().
-var codeName = lazyre.New("\\w_\\w|[a-z][A-Z]|\\w\\.\\w|\\w\\(|`")
+// codeName matches a name that can only be one of code: to_dict, toDict, Dict.copy, copy(), empty? of Ruby.
+var codeName = lazyre.New("\\w_\\w|[a-z][A-Z]|\\w[.#]\\w|\\w\\(|\\w[?!] \\w|`")
 
 // inCode matches a name in a list of names. wrongCall matches a call in code, and faulty a sentence about what such calls
 // do wrong or have to do.
 var (
-	inCode    = lazyre.New(`[\w.:]+\w`)
+	inCode    = lazyre.New(`[\w.:#]+\w`)
 	wrongCall = lazyre.New("`(?:\\w+[.:]+)*(\\w{3,})\\([^`]*\\)`")
 	faulty    = lazyre.New(`(?i)\b(?:today|currently|at present|wrongly|ignores?|panics?|must return|has to return|should return)\b`)
 	unchanged = lazyre.New(`(?i)\b(?:still|already|remains?|stays?|as before|like|such as|instead|example|either|or)\b`)
@@ -67,7 +67,7 @@ func (w wording) corrected() {
 		var list []string
 		if m := corrects.FindStringSubmatch(text); m != nil {
 			for _, name := range append([]string{m[1]}, inCode.FindAllString(m[2], -1)...) {
-				list = append(list, name[strings.LastIndexAny(name, ".:")+1:])
+				list = append(list, name[strings.LastIndexAny(name, ".:#")+1:])
 			}
 		} else if faulty.MatchString(text) && !unchanged.MatchString(text) {
 			for _, m := range wrongCall.FindAllStringSubmatch(text, -1) {
