@@ -155,6 +155,29 @@ func TestModifiedFiles(t *testing.T) {
 	}
 }
 
+// A change of comments alone is none, unless the batch asks for comments or another layout.
+func TestChangesOfComments(t *testing.T) {
+	for _, c := range []struct {
+		text, after string
+		kept        bool
+	}{
+		{"It must work.", "# new\nf(1)\n", false},
+		{"An empty string as the date format must work.", "# new\nf(1)\n", false},
+		{"It keeps the spaces.", "f(1)\n# new\n", false},
+		{"Add spaces.", "f(1)\n\n", true},
+		{"Format the file.", "# new\nf(1)\n", true},
+		{"Explain it.", "# new\nf(1)\n", true},
+		{"It keeps the spaces.", "f(2)\n", true},
+	} {
+		s := gatetest.Change(t, map[string]string{"a.py": "f(1)\n"}, map[string]string{"a.py": c.after})
+		s.Batch.Text = c.text
+		b := planparse.Batch{Text: c.text, Named: []planparse.Named{{Verb: "modify", Path: "a.py"}}}
+		if _, got := gatetest.Look(t, Gates(&b, Options{Tree: tree{"a.py"}})[0], s); (len(got) == 0) != c.kept {
+			t.Errorf("%s %q: %v", c.text, c.after, got)
+		}
+	}
+}
+
 // A function that the batch adds by name is in the code, and not only in a comment.
 func TestPromisedFunctions(t *testing.T) {
 	const code = "\"\"\"Converts; to_km follows.\"\"\"\nANY = \"*/*\"\n\n\ndef to_miles(km):\n    \"\"\"Not */* at all.\"\"\"\n    return km / 1.6\n"
