@@ -55,6 +55,23 @@ func inTables(text string) (out []Example) {
 	return out
 }
 
+// Rows returns the inputs, which are code, and the results of tables with these two columns. They need name no function.
+func Rows(text string) (out [][2]string) {
+	for _, table := range tableAt.FindAllString(text, -1) {
+		rows := lists.Map(strings.Split(strings.TrimRight(table, "\n"), "\n"), cells)
+		head := rows[0]
+		if len(head) != 2 || !resultHead.MatchString(head[1]) || oldHead.MatchString(head[0]+head[1]) {
+			continue
+		}
+		for _, r := range rows[2:] {
+			if len(r) == 2 && bareCell(r[0]) != r[0] {
+				out = append(out, [2]string{bareCell(r[0]), bareCell(r[1])})
+			}
+		}
+	}
+	return out
+}
+
 // rowsOf makes examples of the rows of a table; none if its columns are not clear.
 func rowsOf(table, name string, params []string, line int, firm bool) (out []Example) {
 	rows := lists.Map(strings.Split(strings.TrimRight(table, "\n"), "\n"), cells)

@@ -189,11 +189,17 @@ func (w wording) untested() {
 var valueShown = lazyre.New("`(?:-{1,2}[\\w-]+[ =]([^`\\s]+)|([^`\\s/\\\\]*[^`\\w\\s/\\\\][^`\\s/\\\\]*))`,?\\s+(?:(?:also|now)\\s+)?" +
 	"(?:(?:should|must|will)\\s+)?(?:gives?|returns?|becomes?|yields?|prints?|means?)\\s+(?:the\\s+)?[`\"]")
 
+// resultShown matches a text that a sentence shows as a result, and cellWord an input in a table without a call.
+var (
+	resultShown = lazyre.New("\\b(?:gives?|returns?|becomes?|yields?) `\"([^\"`]{5,})\"`")
+	cellWord    = lazyre.New("^[^\\s\"'`(){},]+$")
+)
+
 // dotted matches the name of a file or of a part of an object.
 var dotted = lazyre.New(`^[@*]?[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$|\w\.[A-Za-z]\w{0,3}$`)
 
 // shownValues returns the values that the batch shows with results, and that are no arguments of calls: those of options
-// ("`--ratio -.25` gives `-0.25`"), and the rows of tables.
+// ("`--ratio -.25` gives `-0.25`"), the rows of tables, and the results of sentences without a call.
 func (w wording) shownValues() (out []example) {
 	for _, text := range sentence.Split(w.text, -1) {
 		for _, m := range valueShown.FindAllStringSubmatch(text, -1) {
@@ -202,9 +208,23 @@ func (w wording) shownValues() (out []example) {
 			}
 		}
 	}
+	text := strings.Join(strings.Fields(w.text), " ")
+	for _, at := range resultShown.FindAllStringSubmatchIndex(text, -1) {
+		around := text[strings.LastIndex(text[:at[0]], ". ")+1 : at[1]]
+		if !shownCall.MatchString(strings.ReplaceAll(around, "`", "")) {
+			out = append(out, example{inputs: []string{text[at[2]:at[3]]}, around: around})
+		}
+	}
+	for _, row := range examples.Rows(w.text) {
+		if cellWord.MatchString(row[0]) {
+			out = append(out, example{inputs: []string{row[0]}, results: []string{row[1]}})
+		}
+	}
 	for _, e := range examples.Find(w.text) {
-		if !strings.Contains(w.text, e.Call) { // a row without a call
-			out = append(out, example{inputs: texts(e.Call), results: []string{unquoted(e.Want)}})
+		in := texts(e.Call)
+		known := slices.ContainsFunc(out, func(o example) bool { return slices.Equal(o.inputs, in) })
+		if !known && !strings.Contains(w.text, e.Call) { // a row without a call
+			out = append(out, example{inputs: in, results: []string{unquoted(e.Want)}})
 		}
 	}
 	return out

@@ -20,6 +20,7 @@ func TestExamplesOfBatch(t *testing.T) {
 		days   = "Add Days.\n\n```go\nOf(friday).Days(1) // 2024-03-04\nOf(friday).Days(6) // 2024-03-11\nOf(friday).Days(-5) // 2024-02-23\n```\n"
 		ratio  = "`--ratio .5` should give `0.5`, and `--ratio -.25` should give `-0.25`. Add tests."
 		title  = "Add `heading`. Add tests.\n\n| Input | Result |\n|---|---|\n| `the-fox` | `The Fox` |\n| `a-fox` | `A Fox` |\n"
+		also   = "Add `heading`. `heading(\"the fox\")` gives `\"The Fox\"`. With `mark=\";\"` it gives `\"The; Fox;\"`. Add tests."
 		hour   = "`at(\"25:00\")` raises a `ValueError` with the text `Bad hour (25 is not below 24)`."
 		times  = "Add a method `times` to `Job`, after which it ends. Add tests."
 		job    = "class Job:\n    def run(self):\n        return self.func()\n"
@@ -137,6 +138,12 @@ func TestExamplesOfBatch(t *testing.T) {
 			"a_test.rb": "def test_ratio\n  assert_equal 0.5, ratio('.5')\n  assert_equal(-0.25, ratio('-.25'))\nend\n"}, ""},
 		{"tests without a row", title, nil, files{"a.py": "def heading(text):\n    return text.title()\n",
 			"test_a.py": "def test_heading():\n    assert heading('the-fox') == 'The Fox'\n"}, "example-untested"},
+		{"tests without a row of another table", strings.ReplaceAll(title, "Input", "`Tree.heading()` of"), nil, files{"a.py": "def heading(text):\n    return text.title()\n",
+			"test_a.py": "def test_heading():\n    assert Tree('the-fox').heading() == 'The Fox'\n"}, "example-untested"},
+		{"tests without a result", also, nil, files{"a.py": "def heading(text, mark):\n    return text.title()\n",
+			"test_a.py": "def test_heading():\n    assert heading('the fox') == 'The Fox'\n"}, "example-untested"},
+		{"tests of the result", also, nil, files{"a.py": "def heading(text, mark):\n    return text.title()\n",
+			"test_a.py": "def test_heading():\n    assert heading('the fox') == 'The Fox'\n    assert heading('the fox', ';') == 'The; Fox;'\n"}, ""},
 		{"tests of all rows", title, nil, files{"a.py": "def heading(text):\n    return text.title()\n",
 			"test_a.py": "def test_heading():\n    for t in ('the-fox', 'a-fox'):\n        assert heading(t)\n"}, ""},
 		{"the text of an example", hour, nil, files{"a.py": "def at(text):\n    raise ValueError('Bad hour (25 is not below 24)')\n"},
