@@ -329,6 +329,32 @@ func TestShowsFault(t *testing.T) {
 	}
 }
 
+// Tests of a batch that only changes old functions must fail on the code before the change.
+func TestChangesOld(t *testing.T) {
+	const asks = "An empty text must be allowed. Add tests."
+	const old, more = "def f(t):\n    return t\n", "def f(t):\n    return t\n\n\ndef g(t):\n    return f(t)\n"
+	for _, c := range []struct {
+		text, after string
+		want        bool
+	}{
+		{asks, old, true},
+		{asks, more, false},
+		{"An empty text must be allowed.", old, false},
+		{asks + " Extract the default.", old, false},
+		{asks + " All else stays.", old, false},
+		{asks + " It is slow.", old, false},
+	} {
+		s := gatetest.Change(t, map[string]string{"a.py": "def f(t):\n    return t or 1\n"}, map[string]string{"a.py": c.after})
+		files, _, err := gates.Files(t.Context(), s.Diff, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := changesOld(planparse.Batch{Text: c.text}, files); got != c.want {
+			t.Errorf("%q, %q: got %v", c.text, c.after, got)
+		}
+	}
+}
+
 // The batch may not change a check that only its commands mention.
 func TestMentionedChecks(t *testing.T) {
 	b := planparse.Batch{Text: "Correct add.\n\nRun: `sh verify.sh`\n"}
