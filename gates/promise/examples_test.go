@@ -14,17 +14,19 @@ func TestExamplesOfBatch(t *testing.T) {
 		fix     = "`plural(\"BUS\")` returns `'BUSes'` today. Correct it, and add tests."
 		both    = "Add `es` where it belongs. Add tests.\n\n- `plural(\"tax\")` returns `\"taxes\"`\n- `plural(\"quiz\")` " +
 			"returns `\"quizzes\"`\n"
-		es     = "def plural(word):\n    return word + ('z' if word[-1] == 'z' else '') + 'es'\n"
-		old    = "def plural(word):\n    return word + 'es'\n"
-		ranks  = "Correct rank. `rank(-1)` should return `\"-1st\"` and `rank(-22)` should return `\"-22nd\"`."
-		days   = "Add Days.\n\n```go\nOf(friday).Days(1) // 2024-03-04\nOf(friday).Days(6) // 2024-03-11\nOf(friday).Days(-5) // 2024-02-23\n```\n"
-		ratio  = "`--ratio .5` should give `0.5`, and `--ratio -.25` should give `-0.25`. Add tests."
-		title  = "Add `heading`. Add tests.\n\n| Input | Result |\n|---|---|\n| `the-fox` | `The Fox` |\n| `a-fox` | `A Fox` |\n"
-		also   = "Add `heading`. `heading(\"the fox\")` gives `\"The Fox\"`. With `mark=\";\"` it gives `\"The; Fox;\"`. Add tests."
-		hour   = "`at(\"25:00\")` raises a `ValueError` with the text `Bad hour (25 is not below 24)`."
-		times  = "Add a method `times` to `Job`, after which it ends. Add tests."
-		job    = "class Job:\n    def run(self):\n        return self.func()\n"
-		beside = old + "\n\ndef capitals(word):\n    return plural(word).upper()\n"
+		es      = "def plural(word):\n    return word + ('z' if word[-1] == 'z' else '') + 'es'\n"
+		old     = "def plural(word):\n    return word + 'es'\n"
+		ranks   = "Correct rank. `rank(-1)` should return `\"-1st\"` and `rank(-22)` should return `\"-22nd\"`."
+		days    = "Add Days.\n\n```go\nOf(friday).Days(1) // 2024-03-04\nOf(friday).Days(6) // 2024-03-11\nOf(friday).Days(-5) // 2024-02-23\n```\n"
+		ratio   = "`--ratio .5` should give `0.5`, and `--ratio -.25` should give `-0.25`. Add tests."
+		title   = "Add `heading`. Add tests.\n\n| Input | Result |\n|---|---|\n| `the-fox` | `The Fox` |\n| `a-fox` | `A Fox` |\n"
+		subject = "Sizes such as 3 MB have spaces, and parse_size refuses them. Let it accept them."
+		parse   = "def parse_size(t):\n    return int(t)\n"
+		also    = "Add `heading`. `heading(\"the fox\")` gives `\"The Fox\"`. With `mark=\";\"` it gives `\"The; Fox;\"`. Add tests."
+		hour    = "`at(\"25:00\")` raises a `ValueError` with the text `Bad hour (25 is not below 24)`."
+		times   = "Add a method `times` to `Job`, after which it ends. Add tests."
+		job     = "class Job:\n    def run(self):\n        return self.func()\n"
+		beside  = old + "\n\ndef capitals(word):\n    return plural(word).upper()\n"
 	)
 	for _, c := range []worded{
 		{"a branch", shorten, nil, files{"a.py": "def shorten(text, n):\n    if text == 'the quick fox' and n:\n" +
@@ -115,6 +117,12 @@ func TestExamplesOfBatch(t *testing.T) {
 			files{"a.py": "def to_plural(word):\n    return word + 's'\n\n\ndef names(word):\n    return to_plural(word).title()\n"}, "not-corrected"},
 		{"a predicate in the title", "## Correct meets? for lists\n\nIt must work for lists too.", files{"a.rb": "def meets?(a, b)\n  a == b\nend\n\ndef apart?(a, b)\n  !meets?(a, b)\nend\n"},
 			files{"a.rb": "def meets?(a, b)\n  a == b\nend\n\ndef apart?(a, b)\n  !meets?(a, b) && a\nend\n"}, "not-corrected"},
+		{"a caller of the function of the text", subject, files{"a.py": parse + "\n\ndef read(t):\n    return parse_size(t)\n"},
+			files{"a.py": parse + "\n\ndef read(t):\n    return parse_size(t.strip())\n"}, "not-corrected"},
+		{"a function that the text is about", subject, files{"a.py": parse + "\n\ndef read(t):\n    return parse_size(t)\n"},
+			files{"a.py": "def parse_size(t):\n    return int(t.strip())\n\n\ndef read(t):\n    return parse_size(t)\n"}, ""},
+		{"a function beside another of the text", subject + " read_size must work.", files{"a.py": parse + "\n\ndef read_size(t):\n    return parse_size(t)\n"},
+			files{"a.py": parse + "\n\ndef read_size(t):\n    return parse_size(t.strip())\n"}, ""},
 		{"a word in the title", "## Fix search for names\n\nIt must work for names too.", files{"a.py": "def search(word):\n    return word + 's'\n"},
 			files{"a.py": "def search(word):\n    return word + 's'\n\n\ndef names(word):\n    return search(word).title()\n"}, ""},
 		{"no tests asked", strings.ReplaceAll(both, "Add tests.", ""), files{"a.py": old},

@@ -59,6 +59,11 @@ func (w wording) corrected() {
 	asBefore := func(name string) bool {
 		return len(name) > 2 && !changed[name] && all[name] != "" && !reaches(all, name, changed)
 	}
+	if name := w.subject(all); name != "" && asBefore(name) {
+		w.broken(RuleNotCorrected, "", "the batch is about "+name+", but neither it nor a function that it calls has changed",
+			"correct "+name+" itself")
+		return
+	}
 	sentences := w.sentences
 	if title := w.l.Subject().Batch.Title; codeName.MatchString(title) {
 		sentences = append([]string{title}, sentences...)
@@ -85,6 +90,31 @@ func (w wording) corrected() {
 			}
 		}
 	}
+}
+
+// about matches a function of a sentence with the verb of what it does: "UnmarshalText refuses", "When parseDate reads".
+var about = lazyre.New("(?:^|[^\\w`])`?(?:\\w+[.:#]+)*([A-Za-z]\\w*(?:_|[a-z][A-Z])\\w*)[?!]?`?(?:\\(\\))? (?:only |also )?(?:refuses|rejects|accepts|" +
+	"reads|stores|drops|loses|keeps|ignores|treats|knows|compares|does not)\\b")
+
+// subject returns the only old function that the sentences name, if one says what it does and the batch adds no function
+// by name; else "".
+func (w wording) subject(all map[string]string) (name string) {
+	if len(w.fresh()) > 0 || goesAway.MatchString(w.text) {
+		return ""
+	}
+	text := strings.Join(strings.Fields(w.text), " ")
+	for _, m := range about.FindAllStringSubmatch(text, -1) {
+		if all[m[1]] != "" {
+			name = m[1]
+			break
+		}
+	}
+	for _, word := range regexp.MustCompile(`\w{3,}`).FindAllString(text, -1) {
+		if word != name && all[word] != "" && codeName.MatchString(word) {
+			return ""
+		}
+	}
+	return name
 }
 
 // reaches reports whether a function calls a changed one, directly or not.
