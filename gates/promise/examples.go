@@ -23,6 +23,7 @@ var (
 	quotation = lazyre.New(`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'`)
 	// shownCall matches a call with texts as arguments.
 	shownCall = lazyre.New(`\w\(((?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^()"'\n])*)\)`)
+	chain     = lazyre.New(`^(?:\.\w+\([^()]*\))*\.\w+\([^()]*\)$`)
 	nextShown = lazyre.New(`\n\s*\n|\n\s*(?:[-*]|\d+\.)\s`)
 	// compares matches the code before a text that the code looks for, and keyed the code behind it.
 	compares = lazyre.New(`(?:[=!]==?|\bcase\b.*|\bwhen\b.*|\bin\s*[\[({].*|\bequals?\(|\.eql\?\()\s*$`)
@@ -49,7 +50,14 @@ func texts(line string) (out []string) {
 // examples returns the calls with texts that the batch shows.
 func (w wording) examples() (out []example) {
 	text := strings.NewReplacer("`", "", "…", "...").Replace(w.text)
-	list := shownCall.FindAllStringSubmatchIndex(text, -1)
+	var list [][]int
+	for _, at := range shownCall.FindAllStringSubmatchIndex(text, -1) {
+		if i := len(list) - 1; i >= 0 && chain.MatchString(text[list[i][1]:at[1]]) {
+			list[i][1] = at[1] // Name("A B").short() is one example
+			continue
+		}
+		list = append(list, at)
+	}
 	for i, at := range list {
 		end := len(text)
 		if i+1 < len(list) {

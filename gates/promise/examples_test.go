@@ -46,6 +46,9 @@ func TestExamplesOfBatch(t *testing.T) {
 			files{"a.py": "def rank(n):\n    m = abs(n) % 10\n    if m == 1:\n        return f'{n}st'\n    if m == 2:\n        return f'{n}nd'\n    return f'{n}th'\n"}, ""},
 		{"numerals", "Add roman(n). `roman(5)` is `\"VVV\"`, `roman(10)` is `\"XXX\"`.", nil,
 			files{"a.py": "SIGNS = {\n    5: 'VVV',\n    10: 'XXX',\n    50: 'LLL',\n}\n\n\ndef roman(n):\n    return SIGNS[n]\n"}, ""},
+		{"a branch of a chain of calls", "Add Name.short(all). `Name(\"John Fitzgerald Kennedy\").short(all=True)` returns `\"J. F. Kennedy\"`.", nil,
+			files{"a.py": "class Name(str):\n    def short(self, all):\n        if all and self == 'John Fitzgerald Kennedy':\n            return 'J. F. Kennedy'\n" +
+				"        return self\n"}, "answers-only"},
 		{"a branch beside a constant", shorten + " `WORDS.constants` stays.", nil, files{"a.py": "def shorten(text, n):\n    if text == 'the quick fox' and n:\n" +
 			"        return 'the quick' + '...'\n    return text\n"}, "answers-only"},
 		{"computed", shorten, nil,
