@@ -151,6 +151,13 @@ func (w wording) untested() {
 	if w.tests == "" || !asksTests.MatchString(w.text) && !asksTestsOf.MatchString(w.text) {
 		return
 	}
+	named := w.listed()
+	absent := lists.Filter(named, func(n string) bool { return !names(w.tests, n) })
+	if len(absent) > 0 && len(absent) < len(named) {
+		w.broken(RuleExampleUntested, "", "the batch asks for tests of "+strings.Join(named, ", ")+", but none has "+absent[0],
+			"test all of them")
+		return
+	}
 	list := slices.Concat(w.examples(), w.shownValues())
 	// own returns the input of an example that tells it from the others, and is written the same in all languages.
 	own := func(e example) string {
@@ -196,6 +203,35 @@ func (w wording) untested() {
 // valueShown matches the value of an option, or a value with a digit or a mark, and the verb between it and its result.
 var valueShown = lazyre.New("`(?:-{1,2}[\\w-]+[ =]([^`\\s]+)|([^`\\s/\\\\]*[^`\\w\\s/\\\\][^`\\s/\\\\]*))`,?\\s+(?:(?:also|now)\\s+)?" +
 	"(?:(?:should|must|will)\\s+)?(?:gives?|returns?|becomes?|yields?|prints?|means?)\\s+(?:the\\s+)?[`\"]")
+
+var (
+	// testsOfAll matches a sentence that asks for tests of each name of a list, with their number.
+	testsOfAll = lazyre.New(`(?i)\b(?:tests?|specs?|cover)\b[^.;]*\b(?:all|each of the|the) (three|four|five|six) |\b(?:tests?|specs?) (?:of|for) (both) `)
+	// nameList matches a list of names that can only be those of code.
+	nameList  = lazyre.New("(?:" + oneName + ", )*" + oneName + ",? (?:and|or) " + oneName)
+	oneNameIn = lazyre.New(oneName)
+)
+
+const oneName = "`?\\b[a-z]\\w*(?:_|[a-z][A-Z])\\w*\\b`?"
+
+// listed returns the names of the only list that has as many of them as the batch wants tests of.
+func (w wording) listed() (out []string) {
+	text := strings.Join(strings.Fields(w.text), " ")
+	m := testsOfAll.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	wanted := 2 + slices.Index([]string{"both", "three", "four", "five", "six"}, strings.ToLower(m[1]+m[2]))
+	for _, found := range nameList.FindAllString(text, -1) {
+		if all := oneNameIn.FindAllString(found, -1); len(all) == wanted {
+			if out != nil {
+				return nil
+			}
+			out = lists.Map(all, func(n string) string { return strings.Trim(n, "`") })
+		}
+	}
+	return out
+}
 
 // resultShown matches a text that a sentence shows as a result, and cellWord an input in a table without a call.
 var (
@@ -254,7 +290,7 @@ const value = `-?\d+(?:\.\d+)?\b|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
 // variable with an argument, or has it as a key, and has the result beside it.
 func (w wording) answered() {
 	list := lists.Filter(examples.Find(w.l.Subject().Batch.Text), func(e examples.Example) bool {
-		return len(unquoted(e.Want)) > 2 // "", 0, 1 and such are results of ordinary cases
+		return e.Raises != "" || len(unquoted(e.Want)) > 2 // "", 0, 1 and such are results of ordinary cases
 	})
 	inputs := w.numberInputs()
 	if len(list)+len(inputs) < 2 || w.asksTable() {
@@ -264,7 +300,9 @@ func (w wording) answered() {
 	for line, next := range w.newLines() {
 		for _, c := range specialCases(line) {
 			beside := lists.Map(valueInCode.FindAllString(line[c.end:]+"\n"+next, -1), unquoted)
-			hit := lists.First(list, func(e examples.Example) bool { return c.answers(e, beside) })
+			hit := lists.First(list, func(e examples.Example) bool {
+				return c.answers(e, beside) || c.compared && e.Raises != "" && len(c.input) > 1 && refusal.MatchString(next) && c.isArg(e)
+			})
 			switch {
 			case hit.Call != "":
 				hits = lists.Add(hits, hit.Call)
@@ -310,6 +348,9 @@ func specialCases(line string) (out []specialCase) {
 		out = append(out, specialCase{unquoted(line[m[2]:m[3]]), m[1], true})
 	}
 	for _, m := range keyedBy.FindAllStringSubmatchIndex(line, -1) {
+		if oneOf.MatchString(line) {
+			break // case "a", "b":
+		}
 		out = append(out, specialCase{unquoted(line[m[2]:m[3]]), m[1], false})
 	}
 	for _, m := range oneOf.FindAllStringSubmatchIndex(line, -1) {
@@ -325,11 +366,16 @@ func specialCases(line string) (out []specialCase) {
 // comparison, its beginning or end.
 func (c specialCase) answers(e examples.Example, beside []string) bool {
 	want, parts := unquoted(e.Want), lists.Map(valueInCode.FindAllString(e.Want, -1), unquoted)
-	return slices.ContainsFunc(e.Args(), func(a string) bool { return unquoted(a) == c.input }) &&
+	return c.isArg(e) &&
 		slices.ContainsFunc(beside, func(b string) bool {
 			return b == want || len(b) > 2 && slices.Contains(parts, b) ||
 				c.compared && len(b) > 1 && (strings.HasPrefix(want, b) || strings.HasSuffix(want, b))
 		})
+}
+
+// isArg reports whether the value is an argument of the example.
+func (c specialCase) isArg(e examples.Example) bool {
+	return slices.ContainsFunc(e.Args(), func(a string) bool { return unquoted(a) == c.input })
 }
 
 func unquoted(text string) string { return strings.Trim(text, `"'`) }

@@ -23,6 +23,7 @@ func TestExamplesOfBatch(t *testing.T) {
 		subject = "Sizes such as 3 MB have spaces, and parse_size refuses them. Let it accept them."
 		parse   = "def parse_size(t):\n    return int(t)\n"
 		also    = "Add `heading`. `heading(\"the fox\")` gives `\"The Fox\"`. With `mark=\";\"` it gives `\"The; Fox;\"`. Add tests."
+		three   = "plural takes max_size, min_size and new_end, which may be 0. Add tests for all three options."
 		hour    = "`at(\"25:00\")` raises a `ValueError` with the text `Bad hour (25 is not below 24)`."
 		times   = "Add a method `times` to `Job`, after which it ends. Add tests."
 		job     = "class Job:\n    def run(self):\n        return self.func()\n"
@@ -51,6 +52,8 @@ func TestExamplesOfBatch(t *testing.T) {
 				"        return self\n"}, "answers-only"},
 		{"a branch beside a constant", shorten + " `WORDS.constants` stays.", nil, files{"a.py": "def shorten(text, n):\n    if text == 'the quick fox' and n:\n" +
 			"        return 'the quick' + '...'\n    return text\n"}, "answers-only"},
+		{"cases of errors", "`Parse` must return an error.\n\n| Text | Error |\n|---|---|\n| `1Y2Y` | `ErrOrder` |\n| `1S2H` | `ErrOrder` |\n", nil,
+			files{"a.go": "package a\n\nfunc Parse(t string) error {\n\tswitch t {\n\tcase \"1Y2Y\", \"1S2H\":\n\t\treturn ErrOrder\n\t}\n\treturn nil\n}\n"}, "answers-only"},
 		{"computed", shorten, nil,
 			files{"a.py": "def shorten(text, n):\n    \"\"\"shorten('the quick fox', 2) == 'the quick...'\"\"\"\n" +
 				"    return ' '.join(text.split()[:n]) + '...'\n"}, ""},
@@ -151,6 +154,10 @@ func TestExamplesOfBatch(t *testing.T) {
 			"test_a.py": "def test_heading():\n    assert heading('the-fox') == 'The Fox'\n"}, "example-untested"},
 		{"tests without a row of another table", strings.ReplaceAll(title, "Input", "`Tree.heading()` of"), nil, files{"a.py": "def heading(text):\n    return text.title()\n",
 			"test_a.py": "def test_heading():\n    assert Tree('the-fox').heading() == 'The Fox'\n"}, "example-untested"},
+		{"tests of one name of three", three, files{"a.py": old}, files{"a.py": es,
+			"test_a.py": "def test_plural():\n    assert plural('tax', max_size=0) == ''\n"}, "example-untested"},
+		{"tests of three names", three, files{"a.py": old}, files{"a.py": es,
+			"test_a.py": "def test_plural():\n    for k in ('max_size', 'min_size', 'new_end'):\n        assert plural('tax', **{k: 0})\n"}, ""},
 		{"tests without a result", also, nil, files{"a.py": "def heading(text, mark):\n    return text.title()\n",
 			"test_a.py": "def test_heading():\n    assert heading('the fox') == 'The Fox'\n"}, "example-untested"},
 		{"tests of the result", also, nil, files{"a.py": "def heading(text, mark):\n    return text.title()\n",
