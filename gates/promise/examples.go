@@ -301,9 +301,10 @@ func (w wording) answered() {
 		for _, c := range specialCases(line) {
 			beside := lists.Map(valueInCode.FindAllString(line[c.end:]+"\n"+next, -1), unquoted)
 			hit := lists.First(list, func(e examples.Example) bool {
-				return c.answers(e, beside) || c.compared && e.Raises != "" && len(c.input) > 1 && refusal.MatchString(next) && c.isArg(e)
+				return c.answers(e, beside) || c.compared && e.Raises != "" && refusal.MatchString(next) && c.isArg(e)
 			})
 			switch {
+			case hit.Raises != "" && len(c.input) < 2: // "" or "0", which ordinary code compares with
 			case hit.Call != "":
 				hits = lists.Add(hits, hit.Call)
 			case !slices.Contains(inputs, c.input):

@@ -52,8 +52,8 @@ func TestExamplesOfBatch(t *testing.T) {
 				"        return self\n"}, "answers-only"},
 		{"a branch beside a constant", shorten + " `WORDS.constants` stays.", nil, files{"a.py": "def shorten(text, n):\n    if text == 'the quick fox' and n:\n" +
 			"        return 'the quick' + '...'\n    return text\n"}, "answers-only"},
-		{"cases of errors", "`Parse` must return an error.\n\n| Text | Error |\n|---|---|\n| `1Y2Y` | `ErrOrder` |\n| `1S2H` | `ErrOrder` |\n", nil,
-			files{"a.go": "package a\n\nfunc Parse(t string) error {\n\tswitch t {\n\tcase \"1Y2Y\", \"1S2H\":\n\t\treturn ErrOrder\n\t}\n\treturn nil\n}\n"}, "answers-only"},
+		{"cases of errors", "`Parse` must return an error.\n\n| Text | Error |\n|---|---|\n| `1Y2Y` | `ErrOrder` |\n| `1S2H` | `ErrOrder` |\n| `P` | `ErrOrder` |\n", nil,
+			files{"a.go": "package a\n\nfunc Parse(t string) error {\n\tswitch t {\n\tcase \"P\", \"1Y2Y\", \"1S2H\":\n\t\treturn ErrOrder\n\t}\n\treturn nil\n}\n"}, "answers-only"},
 		{"computed", shorten, nil,
 			files{"a.py": "def shorten(text, n):\n    \"\"\"shorten('the quick fox', 2) == 'the quick...'\"\"\"\n" +
 				"    return ' '.join(text.split()[:n]) + '...'\n"}, ""},
