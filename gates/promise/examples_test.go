@@ -129,6 +129,8 @@ func TestExamplesOfBatch(t *testing.T) {
 			files{"a.py": "def parse_size(t):\n    return int(t.strip())\n\n\ndef read(t):\n    return parse_size(t)\n"}, ""},
 		{"a function beside another of the text", subject + " read_size must work.", files{"a.py": parse + "\n\ndef read_size(t):\n    return parse_size(t)\n"},
 			files{"a.py": parse + "\n\ndef read_size(t):\n    return parse_size(t.strip())\n"}, ""},
+		{"a function beside one in code", strings.ReplaceAll(subject, "Let it", "`sum` fails. Let it"), files{"a.py": parse + "\n\ndef sum(t):\n    return parse_size(t)\n"},
+			files{"a.py": parse + "\n\ndef sum(t):\n    return parse_size(t.strip())\n"}, ""},
 		{"a word in the title", "## Fix search for names\n\nIt must work for names too.", files{"a.py": "def search(word):\n    return word + 's'\n"},
 			files{"a.py": "def search(word):\n    return word + 's'\n\n\ndef names(word):\n    return search(word).title()\n"}, ""},
 		{"no tests asked", strings.ReplaceAll(both, "Add tests.", ""), files{"a.py": old},

@@ -109,8 +109,9 @@ func (w wording) subject(all map[string]string) (name string) {
 			break
 		}
 	}
+	code := strings.Join(codeSpan.FindAllString(text, -1), " ")
 	for _, word := range regexp.MustCompile(`\w{3,}`).FindAllString(text, -1) {
-		if word != name && all[word] != "" && codeName.MatchString(word) {
+		if word != name && all[word] != "" && (codeName.MatchString(word) || names(code, word)) {
 			return ""
 		}
 	}
