@@ -57,6 +57,7 @@ func TestFind(t *testing.T) {
 		{"A function `valid(cookie: Cookie): boolean` needs `secure`.\n\n| Cookie | Result |\n|---|---|\n| `{ name: \"a\" }` | `true` |\n",
 			[]Example{{Call: `valid({ name: "a" })`, Want: `true`}}},
 		{"`Parse` must return an error.\n\n| Text | Error |\n|---|---|\n| `P` | `ErrShort` |\n", []Example{{Call: `Parse("P")`, Raises: `ErrShort`, Firm: true}}},
+		{"`parse` reads:\n\n| Input | Result | Error |\n|---|---|---|\n| `a` | 1 | nil |\n", nil},
 		{"`load()` has defaults.\n\n| Setting | Result |\n|---|---|\n| `retries` | 3 |\n", nil},
 		{"`parse` and `format`:\n\n| Input | Result |\n|---|---|\n| `a` | `b` |\n", nil},
 		{"`parse` currently gives:\n\n| Input | Result |\n|---|---|\n| `a` | `b` |\n", nil},

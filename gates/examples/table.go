@@ -17,7 +17,8 @@ var (
 	named = lazyre.New("`([A-Za-z_][\\w.]*)(?:(\\()([^()`]*)\\)(?:\\s*(?::|->)[^`]*)?)?`")
 	// resultHead matches the head of a column of results, asideHead that of a column which the calls do not need, and
 	// oldHead that of results so far.
-	resultHead = lazyre.New(`(?i)\b(?:results?|errors?|returns?|outputs?|expected|gives|yields|becomes|after|wanted|should)\b`)
+	resultHead = lazyre.New(`(?i)\b(?:results?|returns?|outputs?|expected|gives|yields|becomes|after|wanted|should)\b`)
+	errorHead  = lazyre.New(`(?i)^errors?$`)
 	inputHead  = lazyre.New(`(?i)\b(?:inputs?|arguments?|args?|given|value|text|string|number|word|name|call|before)\b`)
 	asideHead  = lazyre.New(`(?i)\b(?:notes?|comments?|why|reasons?|case|description|remarks?|#)\b`)
 	nameHead   = lazyre.New("^`?[a-z_]\\w*`?$") // of a parameter
@@ -60,7 +61,8 @@ func Rows(text string) (out [][2]string) {
 	for _, table := range tableAt.FindAllString(text, -1) {
 		rows := lists.Map(strings.Split(strings.TrimRight(table, "\n"), "\n"), cells)
 		head := rows[0]
-		if len(head) != 2 || !resultHead.MatchString(head[1]) || oldHead.MatchString(head[0]+head[1]) {
+		if len(head) != 2 || !resultHead.MatchString(head[1]) && !errorHead.MatchString(head[1]) ||
+			oldHead.MatchString(head[0]+head[1]) {
 			continue
 		}
 		for _, r := range rows[2:] {
@@ -82,7 +84,8 @@ func rowsOf(table, name string, params []string, line int, firm bool) (out []Exa
 	for i, h := range head {
 		switch {
 		case oldHead.MatchString(h) || asideHead.MatchString(h):
-		case resultHead.MatchString(h) && (i > 0 || !inputHead.MatchString(h)):
+		case resultHead.MatchString(h) && (i > 0 || !inputHead.MatchString(h)),
+			len(head) == 2 && i == 1 && errorHead.MatchString(h):
 			result = i
 		case inputHead.MatchString(h) || nameHead.MatchString(h), len(head) == 2 && kindOf(column(i)) == values:
 			inputs = append(inputs, i)
