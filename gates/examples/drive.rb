@@ -10,7 +10,9 @@ def load_file(path)
   dir = File.dirname(dir) until File.basename(dir) == "lib" || File.dirname(dir) == dir
   if File.basename(dir) == "lib"
     $LOAD_PATH.unshift(dir)
-    Dir[File.join(dir, "..", "*.gemspec")].map { |spec| File.basename(spec, ".gemspec") }.each { |gem| load_gem(dir, gem) }
+    gems = Dir[File.join(dir, "..", "*.gemspec")].map { |spec| File.basename(spec, ".gemspec") }
+    gems << File.expand_path(path)[dir.size + 1..][%r{[^/]+(?=/)}] # lib/a.rb of lib/a/b.rb
+    gems.compact.uniq.each { |gem| load_gem(dir, gem) }
   end
   require File.expand_path(path)
 end

@@ -92,9 +92,18 @@ func TestGate(t *testing.T) {
 				"func Parse(s string) ([]int, error) {\n\tif s == \"x\" {\n\t\treturn nil, errors.New(\"no\")\n\t}\n\treturn []int{1, 2}, nil\n}\n\nfunc main() {}\n"},
 			nil, "2 of 3 examples as shown; not decided: Parse(3): the program that makes the calls did not end as it should: FAIL"},
 
+		{"go error by its name", "`Parse(\"P\")` must return the error in the table.\n\n| Text | Error |\n|---|---|\n| `P` | `ErrShort` |\n| `x` | `ErrShort` |\n| `PP` | `ErrShort` |\n", nil,
+			map[string]string{"go.mod": "module x\n\ngo 1.16\n", "p.go": "package x\n\nimport (\n\t\"errors\"\n\t\"fmt\"\n)\n\nvar (\n\t// ErrShort is returned.\n\tErrShort = errors.New(\"short\")\n)\n\n" +
+				"func Parse(s string) (int, error) {\n\tswitch s {\n\tcase \"P\":\n\t\treturn 0, fmt.Errorf(\"parse: %w\", ErrShort)\n\tcase \"x\":\n\t\treturn 0, errors.New(\"no\")\n\t}\n\treturn 1, nil\n}\n"},
+			[]string{`error plan/example-differs : the plan shows that Parse("x") raises ErrShort, but it returns the error "no"`,
+				`error plan/example-differs : the plan shows that Parse("PP") raises ErrShort, but it returns 1`}, "1 of 3 examples as shown"},
 		{"go that prints", "```go\nfmt.Println(Half(3)) // 1.5\nfmt.Println(Text(3)) // 3\n```", nil, map[string]string{"go.mod": "module x\n\ngo 1.24\n",
 			"h.go": "package x\n\nimport \"strconv\"\n\nfunc Half(n int) float64 { return float64(n) / 2 }\n\nfunc Text(n int) string { return strconv.Itoa(n) }\n"},
 			nil, "2 of 2 examples as shown"},
+		{"go number with methods", "`Parse(\"3b\")` is `3`, `Parse(\"3b\").Twice(1)` is `7`, and `Parse(\"4b\")` is `\"3B\"`.", nil, map[string]string{"go.mod": "module x\n\ngo 1.16\n",
+			"s.go": "package x\n\nimport \"fmt\"\n\ntype Size uint8\n\nfunc (s Size) String() string { return fmt.Sprintf(\"%dB\", uint8(s)) }\n\n" +
+				"func (s Size) Twice(int) Size { return 2 * s }\n\nfunc Parse(string) Size { return 3 }\n"},
+			differs(`the plan shows that Parse("3b").Twice(1) returns 7, but it returns 0x6`), "2 of 3 examples as shown"},
 		{"package of node", "`texts.slugify('A b')` is `'a-b'`", nil, map[string]string{"package.json": `{"name":"@x/texts","main":"lib"}`,
 			"lib/index.js": "exports.slugify = t => t.toLowerCase().replace(' ', '-')\n"}, nil, "1 of 1 example as shown"},
 		{"package of python", "`texts.slugify(\"A b\")` is `\"a-b\"`", nil, map[string]string{"src/texts/__init__.py": "from .slug import slugify\n",
@@ -109,6 +118,9 @@ func TestGate(t *testing.T) {
 					"    def initialize(list)\n      @list, @out = list, {}\n    end\n\n    def range(name)\n" +
 					"      a, b = @list[@list.index(name) + 1].split('..').map(&:to_i)\n      @out[name[2..].to_sym] = (a..b - OFF + 1)\n    end\n  end\nend\n"},
 			differs(`the plan shows that opts[:lines].size returns 6, but it returns 5`), "1 of 2 examples as shown"},
+		{"ruby without a gemspec", "`Slop::Parser.parse(\"a\")` returns `1`.", nil, map[string]string{"lib/slop.rb": "module Slop\n  LAST = 1\nend\nrequire 'slop/parser'\n",
+			"lib/slop/parser.rb": "module Slop\n  class Parser\n    def self.parse(text)\n      LAST + 1\n    end\n  end\nend\n"},
+			differs(`the plan shows that Slop::Parser.parse("a") returns 1, but it returns 2`), "0 of 1 example as shown"},
 		{"block of go", "```go\nfriday := time.Date(2024, 3, 1, 9, 30, 0, 0, time.UTC)\nunused := 3\nWith(friday).Add(3)  // 2024-03-04 09:30:00\n" +
 			"days.With(friday).Add(1)  // 2024-03-03\ndays.With(friday).Add(1)  // => Saturday\n```", nil,
 			map[string]string{"go.mod": "module x\n\ngo 1.24\n", "days.go": "package days\n\nimport \"time\"\n\ntype Day struct{ time.Time }\n\n" +

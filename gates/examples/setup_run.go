@@ -136,7 +136,7 @@ func inPackage(code, pkg string) string {
 
 // goImports returns the imports of the packages of the standard library that set-ups use most.
 func goImports(code string) (out string) {
-	for _, p := range strings.Fields("bytes context errors log maps math math/big net/url slices sort strconv time unicode") {
+	for _, p := range strings.Fields("bytes context log maps math math/big net/url slices sort strconv time unicode") {
 		if regexp.MustCompile(`\b` + path.Base(p) + `\.[A-Z]`).MatchString(code) {
 			out += "\t" + strconv.Quote(p) + "\n"
 		}

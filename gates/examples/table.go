@@ -13,16 +13,17 @@ import (
 var (
 	tableAt  = lazyre.New(`(?m)^[ \t]*\|.*\n[ \t]*\|[ \t]*:?-[-:| \t]*\n(?:[ \t]*\|.*(?:\n|$))+`)
 	sentence = lazyre.New(`[.!?;]\s`)
-	// named matches a function in the sentence before a table; sized its parameters.
-	named = lazyre.New("`([A-Za-z_][\\w.]*)(?:\\(([^()`]*)\\))?`")
+	// named matches a function in the sentence before a table, with its parameters.
+	named = lazyre.New("`([A-Za-z_][\\w.]*)(?:(\\()([^()`]*)\\)(?:\\s*(?::|->)[^`]*)?)?`")
 	// resultHead matches the head of a column of results, asideHead that of a column which the calls do not need, and
 	// oldHead that of results so far.
 	resultHead = lazyre.New(`(?i)\b(?:results?|returns?|outputs?|expected|gives|yields|becomes|after|wanted|should)\b`)
+	errorHead  = lazyre.New(`(?i)^errors?$`)
 	inputHead  = lazyre.New(`(?i)\b(?:inputs?|arguments?|args?|given|value|text|string|number|word|name|call|before)\b`)
 	asideHead  = lazyre.New(`(?i)\b(?:notes?|comments?|why|reasons?|case|description|remarks?|#)\b`)
 	nameHead   = lazyre.New("^`?[a-z_]\\w*`?$") // of a parameter
 	oldHead    = lazyre.New(`(?i)\b(?:today|currently?|now|actual|so far|old|was)\b`)
-	errorCell  = lazyre.New("^`?(?:(?:raises?|throws?) (?:an? )?`?)?((?:\\w+\\.)*(\\w*(?:Error|Exception)))`?$|^(?:an )?error$")
+	errorCell  = lazyre.New("^`?(?:(?:raises?|throws?) (?:an? )?`?)?((?:\\w+\\.)*(\\w*(?:Error|Exception)|Err[A-Z]\\w*))`?$|^(?:an )?error$")
 )
 
 // inTables returns the examples of tables without calls: rows of inputs and results of the function that the sentence
@@ -33,9 +34,11 @@ func inTables(text string) (out []Example) {
 		before := paragraphs[len(paragraphs)-1]
 		functions := map[string]string{} // with their parameters
 		for i := len(paragraphs) - 1; i >= 0 && len(functions) == 0 && len(paragraphs)-i <= 3; i-- {
-			for _, m := range named.FindAllStringSubmatch(paragraphs[i], -1) {
-				if !keyword.MatchString(m[1]) {
-					functions[m[1]] = cmp.Or(m[2], functions[m[1]])
+			found := named.FindAllStringSubmatch(paragraphs[i], -1)
+			called := slices.ContainsFunc(found, func(m []string) bool { return m[2] != "" }) // the other names are values
+			for _, m := range found {
+				if !keyword.MatchString(m[1]) && (m[2] != "" || !called) {
+					functions[m[1]] = cmp.Or(m[3], functions[m[1]])
 				}
 			}
 		}
@@ -53,17 +56,38 @@ func inTables(text string) (out []Example) {
 	return out
 }
 
+// Rows returns the inputs, which are code, and the results of tables with these two columns. They need name no function.
+func Rows(text string) (out [][2]string) {
+	for _, table := range tableAt.FindAllString(text, -1) {
+		rows := lists.Map(strings.Split(strings.TrimRight(table, "\n"), "\n"), cells)
+		head := rows[0]
+		if len(head) != 2 || !resultHead.MatchString(head[1]) && !errorHead.MatchString(head[1]) ||
+			oldHead.MatchString(head[0]+head[1]) {
+			continue
+		}
+		for _, r := range rows[2:] {
+			if len(r) == 2 && bareCell(r[0]) != r[0] {
+				out = append(out, [2]string{bareCell(r[0]), bareCell(r[1])})
+			}
+		}
+	}
+	return out
+}
+
 // rowsOf makes examples of the rows of a table; none if its columns are not clear.
 func rowsOf(table, name string, params []string, line int, firm bool) (out []Example) {
 	rows := lists.Map(strings.Split(strings.TrimRight(table, "\n"), "\n"), cells)
 	head := rows[0]
+	body := lists.Filter(rows[2:], func(r []string) bool { return len(r) == len(head) })
+	column := func(i int) []string { return lists.Map(body, func(r []string) string { return r[i] }) }
 	result, inputs := -1, []int{}
 	for i, h := range head {
 		switch {
 		case oldHead.MatchString(h) || asideHead.MatchString(h):
-		case resultHead.MatchString(h) && (i > 0 || !inputHead.MatchString(h)):
+		case resultHead.MatchString(h) && (i > 0 || !inputHead.MatchString(h)),
+			len(head) == 2 && i == 1 && errorHead.MatchString(h):
 			result = i
-		case inputHead.MatchString(h) || nameHead.MatchString(h):
+		case inputHead.MatchString(h) || nameHead.MatchString(h), len(head) == 2 && kindOf(column(i)) == values:
 			inputs = append(inputs, i)
 		default:
 			return nil
@@ -84,14 +108,12 @@ func rowsOf(table, name string, params []string, line int, firm bool) (out []Exa
 			return nil
 		}
 	}
-	rows = lists.Filter(rows[2:], func(r []string) bool { return len(r) == len(head) })
-	column := func(i int) []string { return lists.Map(rows, func(r []string) string { return r[i] }) }
 	kinds := lists.Map(inputs, func(i int) kind { return kindOf(column(i)) })
 	want := kindOf(lists.Filter(column(result), func(c string) bool { return !errorCell.MatchString(c) }))
 	if want == mixed || slices.Contains(kinds, mixed) {
 		return nil
 	}
-	for n, row := range rows {
+	for n, row := range body {
 		var args, texts []string
 		for k, i := range inputs {
 			args, texts = append(args, kinds[k].literal(row[i])), append(texts, words.literal(row[i]))

@@ -171,11 +171,23 @@ func (o Options) tests(s gates.Subject) (out []testcode.Unit) {
 	return out
 }
 
-// atLeast reports whether a test has the name of a given one and all of its lines.
+// escapes matches a line that keeps a test from reaching its assertions, or from failing.
+var escapes = lazyre.New(`^(?:try|begin|if|unless|return|except|rescue|raise|throw)\b|\bcatch\b|\brescue\b|suppress|[sS]kip|xfail`)
+
+// atLeast reports whether a test has the name of a given one and all of its lines, with their values, and no line that
+// escapes them.
 func atLeast(have, given testcode.Unit) bool {
-	return have.Bare() == given.Bare() && have.Skips == 0 && len(given.Lines) > 0 &&
-		!slices.ContainsFunc(given.Lines, func(line string) bool { return !slices.Contains(have.Lines, line) })
+	lines := func(u testcode.Unit) []string {
+		all := lists.Map(strings.Split(u.Text, "\n"), strings.TrimSpace)
+		return lists.Filter(all, func(l string) bool { return l != "" && !commented.MatchString(l) })
+	}
+	ours, theirs := lines(have), lines(given)
+	return have.Bare() == given.Bare() && have.Skips == 0 && len(theirs) > 0 &&
+		!slices.ContainsFunc(theirs, func(l string) bool { return !slices.Contains(ours, l) }) &&
+		!slices.ContainsFunc(ours, func(l string) bool { return escapes.MatchString(l) && !slices.Contains(theirs, l) })
 }
+
+var commented = lazyre.New(`^(?:#|//)`)
 
 // run runs a test file with the blocks of the plan. It returns the tests that fail, or why nothing is known of them.
 func run(ctx context.Context, l *gates.Look, blocks []block, tests []testcode.Unit) (failed []testcode.Unit,

@@ -23,6 +23,7 @@ var (
 	quotation = lazyre.New(`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'`)
 	// shownCall matches a call with texts as arguments.
 	shownCall = lazyre.New(`\w\(((?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^()"'\n])*)\)`)
+	chain     = lazyre.New(`^(?:\.\w+\([^()]*\))*\.\w+\([^()]*\)$`)
 	nextShown = lazyre.New(`\n\s*\n|\n\s*(?:[-*]|\d+\.)\s`)
 	// compares matches the code before a text that the code looks for, and keyed the code behind it.
 	compares = lazyre.New(`(?:[=!]==?|\bcase\b.*|\bwhen\b.*|\bin\s*[\[({].*|\bequals?\(|\.eql\?\()\s*$`)
@@ -30,10 +31,13 @@ var (
 	// forPeople matches lines that show an example to people.
 	forPeople = lazyre.New(`(?i)usage|help|example|e\.g\.|such as|\blike\b|error|exception|panic|\braise\b|\bthrow\b|\bfail|` +
 		`print|log|puts|echo|expected|descri|summary|title|placeholder`)
-	// asksTable matches a text that asks for certain inputs with results of their own.
-	asksTable = lazyre.New(`(?i)\b(?:tables?|maps?|mappings?|lookups?|enum\w*|constants?|alias\w*|presets?|special|irregular|` +
+	// tabular matches words of a text that asks for certain inputs with results of their own.
+	tabular = lazyre.New(`(?i)\b(?:tables?|maps?|mappings?|lookups?|enum\w*|constants?|alias\w*|presets?|special|irregular|` +
 		`keywords?|known|dictionar\w*|exactly|literal\w*|hard-?cod\w*|translations?|status\w*)\b`)
 )
+
+// asksTable reports whether the sentences, without the code in them, ask for certain inputs with results of their own.
+func (w wording) asksTable() bool { return tabular.MatchString(codeSpan.ReplaceAllString(w.text, "")) }
 
 // texts returns what is between quotation marks.
 func texts(line string) (out []string) {
@@ -46,7 +50,14 @@ func texts(line string) (out []string) {
 // examples returns the calls with texts that the batch shows.
 func (w wording) examples() (out []example) {
 	text := strings.NewReplacer("`", "", "…", "...").Replace(w.text)
-	list := shownCall.FindAllStringSubmatchIndex(text, -1)
+	var list [][]int
+	for _, at := range shownCall.FindAllStringSubmatchIndex(text, -1) {
+		if i := len(list) - 1; i >= 0 && chain.MatchString(text[list[i][1]:at[1]]) {
+			list[i][1] = at[1] // Name("A B").short() is one example
+			continue
+		}
+		list = append(list, at)
+	}
 	for i, at := range list {
 		end := len(text)
 		if i+1 < len(list) {
@@ -96,7 +107,7 @@ func (w wording) newLines() iter.Seq2[string, string] {
 // and has the result beside it, or has a result that contains the input.
 func (w wording) special() {
 	list := w.examples()
-	if len(list) == 0 || asksTable.MatchString(w.text) {
+	if len(list) == 0 || w.asksTable() {
 		return
 	}
 	var hits []string
@@ -138,6 +149,13 @@ var (
 // of its examples.
 func (w wording) untested() {
 	if w.tests == "" || !asksTests.MatchString(w.text) && !asksTestsOf.MatchString(w.text) {
+		return
+	}
+	named := w.listed()
+	absent := lists.Filter(named, func(n string) bool { return !names(w.tests, n) })
+	if len(absent) > 0 && len(absent) < len(named) {
+		w.broken(RuleExampleUntested, "", "the batch asks for tests of "+strings.Join(named, ", ")+", but none has "+absent[0],
+			"test all of them")
 		return
 	}
 	list := slices.Concat(w.examples(), w.shownValues())
@@ -186,11 +204,46 @@ func (w wording) untested() {
 var valueShown = lazyre.New("`(?:-{1,2}[\\w-]+[ =]([^`\\s]+)|([^`\\s/\\\\]*[^`\\w\\s/\\\\][^`\\s/\\\\]*))`,?\\s+(?:(?:also|now)\\s+)?" +
 	"(?:(?:should|must|will)\\s+)?(?:gives?|returns?|becomes?|yields?|prints?|means?)\\s+(?:the\\s+)?[`\"]")
 
+var (
+	// testsOfAll matches a sentence that asks for tests of each name of a list, with their number.
+	testsOfAll = lazyre.New(`(?i)\b(?:tests?|specs?|cover)\b[^.;]*\b(?:all|each of the|the) (three|four|five|six) |\b(?:tests?|specs?) (?:of|for) (both) `)
+	// nameList matches a list of names that can only be those of code.
+	nameList  = lazyre.New("(?:" + oneName + ", )*" + oneName + ",? (?:and|or) " + oneName)
+	oneNameIn = lazyre.New(oneName)
+)
+
+const oneName = "`?\\b[a-z]\\w*(?:_|[a-z][A-Z])\\w*\\b`?"
+
+// listed returns the names of the only list that has as many of them as the batch wants tests of.
+func (w wording) listed() (out []string) {
+	text := strings.Join(strings.Fields(w.text), " ")
+	m := testsOfAll.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	wanted := 2 + slices.Index([]string{"both", "three", "four", "five", "six"}, strings.ToLower(m[1]+m[2]))
+	for _, found := range nameList.FindAllString(text, -1) {
+		if all := oneNameIn.FindAllString(found, -1); len(all) == wanted {
+			if out != nil {
+				return nil
+			}
+			out = lists.Map(all, func(n string) string { return strings.Trim(n, "`") })
+		}
+	}
+	return out
+}
+
+// resultShown matches a text that a sentence shows as a result, and cellWord an input in a table without a call.
+var (
+	resultShown = lazyre.New("\\b(?:gives?|returns?|becomes?|yields?) `\"([^\"`]{5,})\"`")
+	cellWord    = lazyre.New("^[^\\s\"'`(){},]+$")
+)
+
 // dotted matches the name of a file or of a part of an object.
 var dotted = lazyre.New(`^[@*]?[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$|\w\.[A-Za-z]\w{0,3}$`)
 
 // shownValues returns the values that the batch shows with results, and that are no arguments of calls: those of options
-// ("`--ratio -.25` gives `-0.25`"), and the rows of tables.
+// ("`--ratio -.25` gives `-0.25`"), the rows of tables, and the results of sentences without a call.
 func (w wording) shownValues() (out []example) {
 	for _, text := range sentence.Split(w.text, -1) {
 		for _, m := range valueShown.FindAllStringSubmatch(text, -1) {
@@ -199,9 +252,23 @@ func (w wording) shownValues() (out []example) {
 			}
 		}
 	}
+	text := strings.Join(strings.Fields(w.text), " ")
+	for _, at := range resultShown.FindAllStringSubmatchIndex(text, -1) {
+		around := text[strings.LastIndex(text[:at[0]], ". ")+1 : at[1]]
+		if !shownCall.MatchString(strings.ReplaceAll(around, "`", "")) {
+			out = append(out, example{inputs: []string{text[at[2]:at[3]]}, around: around})
+		}
+	}
+	for _, row := range examples.Rows(w.text) {
+		if cellWord.MatchString(row[0]) {
+			out = append(out, example{inputs: []string{row[0]}, results: []string{row[1]}})
+		}
+	}
 	for _, e := range examples.Find(w.text) {
-		if !strings.Contains(w.text, e.Call) { // a row without a call
-			out = append(out, example{inputs: texts(e.Call), results: []string{unquoted(e.Want)}})
+		in := texts(e.Call)
+		known := slices.ContainsFunc(out, func(o example) bool { return slices.Equal(o.inputs, in) })
+		if !known && !strings.Contains(w.text, e.Call) { // a row without a call
+			out = append(out, example{inputs: in, results: []string{unquoted(e.Want)}})
 		}
 	}
 	return out
@@ -223,18 +290,21 @@ const value = `-?\d+(?:\.\d+)?\b|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
 // variable with an argument, or has it as a key, and has the result beside it.
 func (w wording) answered() {
 	list := lists.Filter(examples.Find(w.l.Subject().Batch.Text), func(e examples.Example) bool {
-		return len(unquoted(e.Want)) > 2 // "", 0, 1 and such are results of ordinary cases
+		return e.Raises != "" || len(unquoted(e.Want)) > 2 // "", 0, 1 and such are results of ordinary cases
 	})
 	inputs := w.numberInputs()
-	if len(list)+len(inputs) < 2 || asksTable.MatchString(w.text) {
+	if len(list)+len(inputs) < 2 || w.asksTable() {
 		return
 	}
 	var hits []string
 	for line, next := range w.newLines() {
 		for _, c := range specialCases(line) {
 			beside := lists.Map(valueInCode.FindAllString(line[c.end:]+"\n"+next, -1), unquoted)
-			hit := lists.First(list, func(e examples.Example) bool { return c.answers(e, beside) })
+			hit := lists.First(list, func(e examples.Example) bool {
+				return c.answers(e, beside) || c.compared && e.Raises != "" && refusal.MatchString(next) && c.isArg(e)
+			})
 			switch {
+			case hit.Raises != "" && len(c.input) < 2: // "" or "0", which ordinary code compares with
 			case hit.Call != "":
 				hits = lists.Add(hits, hit.Call)
 			case !slices.Contains(inputs, c.input):
@@ -279,6 +349,9 @@ func specialCases(line string) (out []specialCase) {
 		out = append(out, specialCase{unquoted(line[m[2]:m[3]]), m[1], true})
 	}
 	for _, m := range keyedBy.FindAllStringSubmatchIndex(line, -1) {
+		if oneOf.MatchString(line) {
+			break // case "a", "b":
+		}
 		out = append(out, specialCase{unquoted(line[m[2]:m[3]]), m[1], false})
 	}
 	for _, m := range oneOf.FindAllStringSubmatchIndex(line, -1) {
@@ -294,11 +367,16 @@ func specialCases(line string) (out []specialCase) {
 // comparison, its beginning or end.
 func (c specialCase) answers(e examples.Example, beside []string) bool {
 	want, parts := unquoted(e.Want), lists.Map(valueInCode.FindAllString(e.Want, -1), unquoted)
-	return slices.ContainsFunc(e.Args(), func(a string) bool { return unquoted(a) == c.input }) &&
+	return c.isArg(e) &&
 		slices.ContainsFunc(beside, func(b string) bool {
 			return b == want || len(b) > 2 && slices.Contains(parts, b) ||
 				c.compared && len(b) > 1 && (strings.HasPrefix(want, b) || strings.HasSuffix(want, b))
 		})
+}
+
+// isArg reports whether the value is an argument of the example.
+func (c specialCase) isArg(e examples.Example) bool {
+	return slices.ContainsFunc(e.Args(), func(a string) bool { return unquoted(a) == c.input })
 }
 
 func unquoted(text string) string { return strings.Trim(text, `"'`) }

@@ -427,7 +427,11 @@ var (
 // protocol matches code whose functions may do nothing.
 var protocol = lazyre.New(`\bProtocol\b|\bABC\b|\babstract|\binterface\b|\btrait\b|\bimpl\b|\bhookspec|\boverload\b|\b(?i:no-?op|null ?object|dummy|mock|fake)`)
 
+// asksLayout matches words of a batch that may ask for other white space.
 var asksLayout = lazyre.New(`(?i)\b(?:re-?format\w*|format(?:s|ted|ting|ter)?|fmt|gofmt|prettier|indent\w*|white-?space|spaces?|tabs?|new-?lines?|blank lines?|empty lines?|line (?:endings?|breaks?)|layout|style|crlf|align\w*)\b`)
+
+// formats matches words of a batch that runs a formatter, which may change only comments.
+var formats = lazyre.New(`(?im)\b(?:re-?format\w*|formatt(?:ed|er|ing)|fmt|gofmt|prettier|layout|style|indent\w*|align\w*)\b|(?:^|[.;:]\s|\b(?:to|and)\s)format\b`)
 
 // asksComment matches words of a batch that asks for comments.
 var asksComment = lazyre.New(`(?i)\b(?:comment\w*|document\w*|docs?|doc-?strings?|describ\w*|descriptions?|explain\w*|notes?|licen[cs]e\w*|copyright|headers?|` +
@@ -437,8 +441,15 @@ var asksComment = lazyre.New(`(?i)\b(?:comment\w*|document\w*|docs?|doc-?strings
 // blank reports whether the files differ from the base only in empty lines, spaces at the ends of lines and, in code,
 // comments, and the batch does not ask for that.
 func (o Options) blank(ctx context.Context, s gates.Subject, is func(string) bool) (bool, error) {
-	if s.Diff == nil || asksLayout.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
+	text := s.Batch.Title + "\n" + s.Batch.Text
+	if s.Diff == nil || formats.MatchString(text) {
 		return false, nil
+	}
+	lines := fullLines
+	if asksLayout.MatchString(text) { // white space counts
+		lines = func(text []byte) []string {
+			return lists.Filter(strings.Split(string(text), "\n"), func(l string) bool { return l != remarkLine })
+		}
 	}
 	changes, err := s.Diff.Changes(ctx)
 	if err != nil {
@@ -456,11 +467,8 @@ func (o Options) blank(ctx context.Context, s gates.Subject, is func(string) boo
 		if err == nil {
 			var after []byte
 			after, err = s.Diff.After(ctx, c.Path)
-			lines := fullLines
-			if marks[codeExt(c.Path)] != "" && !asksComment.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
-				lines = func(text []byte) []string {
-					return fullLines([]byte(remarks.ReplaceAllString(string(text), "")))
-				}
+			if marks[codeExt(c.Path)] != "" && !asksComment.MatchString(text) {
+				before, after = withoutRemarks(before), withoutRemarks(after)
 			}
 			blank = err == nil && len(before) > 0 && slices.Equal(lines(before), lines(after))
 		}
@@ -471,10 +479,17 @@ func (o Options) blank(ctx context.Context, s gates.Subject, is func(string) boo
 	return blank, nil
 }
 
+// remarkLine stands for a comment on lines of its own.
+const remarkLine = "\x00"
+
+func withoutRemarks(text []byte) []byte {
+	return []byte(remarks.ReplaceAllString(string(text), remarkLine))
+}
+
 // fullLines returns the lines of a text that are not empty, without spaces at their ends.
 func fullLines(text []byte) (lines []string) {
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" && line != remarkLine {
 			lines = append(lines, line)
 		}
 	}

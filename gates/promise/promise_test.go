@@ -155,6 +155,29 @@ func TestModifiedFiles(t *testing.T) {
 	}
 }
 
+// A change of comments alone is none, unless the batch asks for comments or another layout.
+func TestChangesOfComments(t *testing.T) {
+	for _, c := range []struct {
+		text, after string
+		kept        bool
+	}{
+		{"It must work.", "# new\nf(1)\n", false},
+		{"An empty string as the date format must work.", "# new\nf(1)\n", false},
+		{"It keeps the spaces.", "f(1)\n# new\n", false},
+		{"Add spaces.", "f(1)\n\n", true},
+		{"Format the file.", "# new\nf(1)\n", true},
+		{"Explain it.", "# new\nf(1)\n", true},
+		{"It keeps the spaces.", "f(2)\n", true},
+	} {
+		s := gatetest.Change(t, map[string]string{"a.py": "f(1)\n"}, map[string]string{"a.py": c.after})
+		s.Batch.Text = c.text
+		b := planparse.Batch{Text: c.text, Named: []planparse.Named{{Verb: "modify", Path: "a.py"}}}
+		if _, got := gatetest.Look(t, Gates(&b, Options{Tree: tree{"a.py"}})[0], s); (len(got) == 0) != c.kept {
+			t.Errorf("%s %q: %v", c.text, c.after, got)
+		}
+	}
+}
+
 // A function that the batch adds by name is in the code, and not only in a comment.
 func TestPromisedFunctions(t *testing.T) {
 	const code = "\"\"\"Converts; to_km follows.\"\"\"\nANY = \"*/*\"\n\n\ndef to_miles(km):\n    \"\"\"Not */* at all.\"\"\"\n    return km / 1.6\n"
@@ -302,6 +325,32 @@ func TestShowsFault(t *testing.T) {
 	} {
 		if got := showsFault(text); got != want {
 			t.Errorf("%q: got %v", text, got)
+		}
+	}
+}
+
+// Tests of a batch that only changes old functions must fail on the code before the change.
+func TestChangesOld(t *testing.T) {
+	const asks = "An empty text must be allowed. Add tests."
+	const old, more = "def f(t):\n    return t\n", "def f(t):\n    return t\n\n\ndef g(t):\n    return f(t)\n"
+	for _, c := range []struct {
+		text, after string
+		want        bool
+	}{
+		{asks, old, true},
+		{asks, more, false},
+		{"An empty text must be allowed.", old, false},
+		{asks + " Extract the default.", old, false},
+		{asks + " All else stays.", old, false},
+		{asks + " It is slow.", old, false},
+	} {
+		s := gatetest.Change(t, map[string]string{"a.py": "def f(t):\n    return t or 1\n"}, map[string]string{"a.py": c.after})
+		files, _, err := gates.Files(t.Context(), s.Diff, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := changesOld(planparse.Batch{Text: c.text}, files); got != c.want {
+			t.Errorf("%q, %q: got %v", c.text, c.after, got)
 		}
 	}
 }

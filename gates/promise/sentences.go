@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // The rules about what the sentences of a batch ask for.
@@ -314,7 +315,27 @@ func (w wording) calls() {
 			break
 		}
 	}
+	for _, text := range w.sentences {
+		m := condition.FindStringSubmatch(text)
+		if m == nil || noCase.MatchString(text) || described.MatchString(text) ||
+			!w.anywhere(func(_, code string) bool { return functionsOf(code)[m[1]] != "" }) {
+			continue
+		}
+		same := func(f gates.File) bool {
+			return functionsOf(bare(f.Path, f.Before))[m[1]] == functionsOf(bare(f.Path, f.After))[m[1]]
+		}
+		if lists.Count(w.files, func(f gates.File) bool { return product(f) && !same(f) }) == 0 &&
+			!w.anywhere(func(_, code string) bool { return used(code, m[1]) }) {
+			w.broken(RuleNotCalled, "", "the batch makes "+m[1]+" a condition, but it is unchanged, and no code uses it",
+				"use it where the batch says so")
+			return
+		}
+	}
 }
+
+// condition matches a function whose result decides what other code does.
+var condition = lazyre.New("\\b(?:if|unless|when|whenever|whether|until|while) `(?:\\w+[.:#]+)*(\\w{3,})[?!]?(?:\\([^`]*\\))?` " +
+	`(?:is|returns|gives|says|answers)\b`)
 
 // ofTests matches words that say that tests are the code which uses a function.
 var ofTests = lazyre.New(`(?i)\b(?:in|for|by|all|of) (?:all |the )*tests?\b|\btest (?:files?|set-?up|suites?|hooks?|helpers?)\b`)

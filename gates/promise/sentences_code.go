@@ -12,17 +12,17 @@ import (
 
 // corrects matches a sentence that wants a function to be corrected.
 var corrects = lazyre.New(
-	"^\\W*(?:Correct|Fix|Repair)\\s+(?:the (?:function|method) )?`?((?:\\w+[.:]+)*\\w+)`?(?:\\([^)]*\\))?" +
-		"((?:,?\\s+(?:and\\s+)?`[\\w.:]+`)*)(?: " +
+	"^\\W*(?:Correct|Fix|Repair)\\s+(?:the (?:function|method) )?`?((?:\\w+[.:#]+)*\\w+)[?!]?`?(?:\\([^)]*\\))?" +
+		"((?:,?\\s+(?:and\\s+)?`[\\w.:#]+[?!]?`)*)(?: " +
 		"(?:in|so|for|when|to)\\b|,|\\.?$)")
 
-// codeName matches a name that can only be one of code: to_dict, toDict, Dict.copy, copy().
-var codeName = lazyre.New("\\w_\\w|[a-z][A-Z]|\\w\\.\\w|\\w\\(|`")
+// codeName matches a name that can only be one of code: to_dict, toDict, Dict.copy, copy(), empty? of Ruby.
+var codeName = lazyre.New("\\w_\\w|[a-z][A-Z]|\\w[.#]\\w|\\w\\(|\\w[?!] \\w|`")
 
 // inCode matches a name in a list of names. wrongCall matches a call in code, and faulty a sentence about what such calls
 // do wrong or have to do.
 var (
-	inCode    = lazyre.New(`[\w.:]+\w`)
+	inCode    = lazyre.New(`[\w.:#]+\w`)
 	wrongCall = lazyre.New("`(?:\\w+[.:]+)*(\\w{3,})\\([^`]*\\)`")
 	faulty    = lazyre.New(`(?i)\b(?:today|currently|at present|wrongly|ignores?|panics?|must return|has to return|should return)\b`)
 	unchanged = lazyre.New(`(?i)\b(?:still|already|remains?|stays?|as before|like|such as|instead|example|either|or)\b`)
@@ -59,6 +59,11 @@ func (w wording) corrected() {
 	asBefore := func(name string) bool {
 		return len(name) > 2 && !changed[name] && all[name] != "" && !reaches(all, name, changed)
 	}
+	if name := w.subject(all); name != "" && asBefore(name) {
+		w.broken(RuleNotCorrected, "", "the batch is about "+name+", but neither it nor a function that it calls has changed",
+			"correct "+name+" itself")
+		return
+	}
 	sentences := w.sentences
 	if title := w.l.Subject().Batch.Title; codeName.MatchString(title) {
 		sentences = append([]string{title}, sentences...)
@@ -67,7 +72,7 @@ func (w wording) corrected() {
 		var list []string
 		if m := corrects.FindStringSubmatch(text); m != nil {
 			for _, name := range append([]string{m[1]}, inCode.FindAllString(m[2], -1)...) {
-				list = append(list, name[strings.LastIndexAny(name, ".:")+1:])
+				list = append(list, name[strings.LastIndexAny(name, ".:#")+1:])
 			}
 		} else if faulty.MatchString(text) && !unchanged.MatchString(text) {
 			for _, m := range wrongCall.FindAllStringSubmatch(text, -1) {
@@ -85,6 +90,32 @@ func (w wording) corrected() {
 			}
 		}
 	}
+}
+
+// about matches a function of a sentence with the verb of what it does: "UnmarshalText refuses", "When parseDate reads".
+var about = lazyre.New("(?:^|[^\\w`])`?(?:\\w+[.:#]+)*([A-Za-z]\\w*(?:_|[a-z][A-Z])\\w*)[?!]?`?(?:\\(\\))? (?:only |also )?(?:refuses|rejects|accepts|" +
+	"reads|stores|drops|loses|keeps|ignores|treats|knows|compares|does not)\\b")
+
+// subject returns the only old function that the sentences name, if one says what it does and the batch adds no function
+// by name; else "".
+func (w wording) subject(all map[string]string) (name string) {
+	if len(w.fresh()) > 0 || goesAway.MatchString(w.text) {
+		return ""
+	}
+	text := strings.Join(strings.Fields(w.text), " ")
+	for _, m := range about.FindAllStringSubmatch(text, -1) {
+		if all[m[1]] != "" {
+			name = m[1]
+			break
+		}
+	}
+	code := strings.Join(codeSpan.FindAllString(text, -1), " ")
+	for _, word := range regexp.MustCompile(`\w{3,}`).FindAllString(text, -1) {
+		if word != name && all[word] != "" && (codeName.MatchString(word) || names(code, word)) {
+			return ""
+		}
+	}
+	return name
 }
 
 // reaches reports whether a function calls a changed one, directly or not.
