@@ -175,9 +175,8 @@ func decode(data []byte) string {
 
 // isBinary is git's own test, except for UTF-16, which counts as text.
 func isBinary(data []byte) bool {
-	head := data[:min(len(data), 8000)]
-	wide := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
-	return !wide && bytes.IndexByte(head, 0) >= 0
+	wide := bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff"))
+	return !wide && git.Binary(data)
 }
 
 // AddedLines returns the lines of a file that were not in it before. It omits lines that only moved, within the file or

@@ -127,8 +127,9 @@ func (x *indexer) index(ctx context.Context) error {
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer stop()
+	// In parallel with reading the database:
 	listed := make(chan listing, 1)
-	background.Go(func() { listed <- list(ctx, x.Repo) })                // in parallel with reading the database
+	background.Go(func() { listed <- list(ctx, x.Repo) })
 	remote, _ := x.Repo.Run(ctx, "config", "--get", "remote.origin.url") // the repository may have no remote
 	var err error
 	if x.state, err = x.tx.Repo(ctx, x.Repo.Root, plainRemote(remote), x.Now.UTC().Format(time.RFC3339)); err != nil {

@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"bytes"
 	"context"
 	"io/fs"
 	"maps"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/chunks"
@@ -88,7 +88,7 @@ const longLine = 4_000
 func (f *seenFile) makeChunks() {
 	text := f.text
 	f.text = nil
-	if len(text) == 0 || f.gone || f.same || bytes.IndexByte(text[:min(len(text), 8000)], 0) >= 0 {
+	if len(text) == 0 || f.gone || f.same || git.Binary(text) {
 		return
 	}
 	f.chunks = ChunksOf(f.path, strings.ToValidUTF8(string(text), " "), f.outline.Symbols)

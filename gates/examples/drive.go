@@ -196,9 +196,10 @@ func goCalls(c call, text string) driver {
 				want = "error"
 			}
 			value := goValue(want)
-			if regexp.MustCompile(`(?m)^(?:var)?\s+`+regexp.QuoteMeta(c.Raises)+`\s*=`).MatchString(text) && c.Raises != "" {
-				value = c.Raises
-			} else if c.Printed {
+			switch {
+			case c.Raises != "" && regexp.MustCompile(`(?m)^(?:var)?\s+`+regexp.QuoteMeta(c.Raises)+`\s*=`).MatchString(text):
+				value = c.Raises // a variable of the file
+			case c.Printed:
 				value = strconv.Quote(strings.Trim(want, `"'`))
 			}
 			fmt.Fprintf(&calls, "\trun(%d, %s, %t, func() []interface{} {\n%sready = true\nreturn all(%s) })\n", i, value, c.Raises != "",

@@ -285,3 +285,6 @@ func (r *Repo) WorkingTree(ctx context.Context) (string, error) {
 	}
 	return strings.TrimSpace(string(tree)), nil
 }
+
+// Binary reports whether git treats data as binary: its first 8,000 bytes contain a zero byte.
+func Binary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }

@@ -350,3 +350,21 @@ func TestCancelLetsGitFinish(t *testing.T) {
 		t.Error("the ref was not written")
 	}
 }
+
+// Binary has to agree with git about where a zero byte counts.
+func TestBinaryAgreesWithGit(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir, "init", "-q")
+	for at, want := range map[int]bool{0: true, 7999: true, 8000: false} {
+		data := bytes.Repeat([]byte("a"), 9000)
+		data[at] = 0
+		if err := os.WriteFile(filepath.Join(dir, "f"), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		run(t, dir, "add", "f")
+		ours, theirs := Binary(data), strings.HasPrefix(run(t, dir, "diff", "--cached", "--numstat"), "-")
+		if ours != want || theirs != want {
+			t.Errorf("a zero byte at %d: %v, and git %v, want %v", at, ours, theirs, want)
+		}
+	}
+}

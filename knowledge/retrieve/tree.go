@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/edit"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/patterns"
 )
@@ -111,15 +112,12 @@ func (t *tree) read(s *source) {
 	s.prepare()
 }
 
-// gitHead is the number of bytes at the beginning of a file in which git looks for a zero byte. A file without one is
-// text for git and for the index, so it is text here too.
-const gitHead = 8000
-
-// prepare makes the lines of a file from its bytes.
+// prepare makes the lines of a file from its bytes. A file that is text for git and for the index is text here too,
+// even if it contains a zero byte.
 func (s *source) prepare() {
 	s.hash = hashOf(s.bytes)
 	raw := s.bytes
-	late := bytes.IndexByte(raw, 0) >= gitHead
+	late := bytes.IndexByte(raw, 0) >= 0 && !git.Binary(raw)
 	if late {
 		raw = bytes.ReplaceAll(raw, []byte{0}, []byte{1}) // a control character that is not shown either
 	}

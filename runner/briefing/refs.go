@@ -1,7 +1,6 @@
 package briefing
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -222,7 +221,7 @@ func (o *objects) fill(ctx context.Context, r *Ref, p string, lines int) error {
 		if !ok {
 			return fmt.Errorf("read %s at %s: git does not have object %s", p, short(o.commit), e.hash)
 		}
-		if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
+		if git.Binary(data) {
 			r.Binary, r.Note = true, fmt.Sprintf("binary, %s", phrase.Count(len(data), "byte"))
 			return nil
 		}

@@ -41,9 +41,9 @@ const (
 	windowShare = 0.6  // of the budget
 	beside      = 2.0  // how much a score falls next to a shown window
 	alike       = 1.0  // how much it falls with each factor of e between the lines of a part and the wanted number
+	bareSide    = 0.35 // how much it rises before and after the edits, as long as no part is shown there
 	moreAfter   = 0.45 // the share of edited parts with one more window after the edit: functions grow at their end
 	moreBefore  = 0.2  // the same before the edit
-	bareSide    = 0.35 // how much it rises where no part is shown between the edits and the end of the file
 	perWindow   = 60   // characters around a window
 	noise       = 0.35 // the random part of a score, because no search is perfect
 )
