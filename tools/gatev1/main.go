@@ -102,9 +102,9 @@ func generate(ctx context.Context, file *descriptorpb.FileDescriptorProto, dir s
 }
 
 // used removes declarations that neither runplan nor the protobuf library uses from generated code: getters, tables of
-// names, compressed descriptors and the methods that return them.
+// names, compressed descriptors and the methods that return them, and the methods of the first version of the library.
 func used(text []byte) ([]byte, error) {
-	unused := regexp.MustCompile(`^Get[A-Z]|^Enum(Descriptor)?$|_(name|value|rawDescGZIP|rawDescOnce|rawDescData)$`)
+	unused := regexp.MustCompile(`^Get[A-Z]|^(Reset|String|ProtoMessage)$|^Enum(Descriptor)?$|_(name|value|rawDescGZIP|rawDescOnce|rawDescData)$`)
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", text, parser.ParseComments)
 	if err != nil {

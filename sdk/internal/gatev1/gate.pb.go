@@ -37,10 +37,6 @@ const (
 	Kind_KIND_LLM         Kind = 2
 )
 
-func (x Kind) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
 func (Kind) Descriptor() protoreflect.EnumDescriptor {
 	return file_runplan_gate_v1_gate_proto_enumTypes[0].Descriptor()
 }
@@ -64,10 +60,6 @@ const (
 	Cost_COST_DEAR        Cost = 4 // asks a model
 )
 
-func (x Cost) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
 func (Cost) Descriptor() protoreflect.EnumDescriptor {
 	return file_runplan_gate_v1_gate_proto_enumTypes[1].Descriptor()
 }
@@ -90,10 +82,6 @@ const (
 	Status_STATUS_SKIPPED     Status = 4 // the gate did not run; the note gives the reason
 )
 
-func (x Status) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
 func (Status) Descriptor() protoreflect.EnumDescriptor {
 	return file_runplan_gate_v1_gate_proto_enumTypes[2].Descriptor()
 }
@@ -115,10 +103,6 @@ const (
 	Severity_SEVERITY_INFO        Severity = 3
 )
 
-func (x Severity) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
 func (Severity) Descriptor() protoreflect.EnumDescriptor {
 	return file_runplan_gate_v1_gate_proto_enumTypes[3].Descriptor()
 }
@@ -138,19 +122,6 @@ type InfoRequest struct {
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
-
-func (x *InfoRequest) Reset() {
-	*x = InfoRequest{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *InfoRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*InfoRequest) ProtoMessage() {}
 
 func (x *InfoRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[0]
@@ -174,19 +145,6 @@ type InfoResponse struct {
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
-
-func (x *InfoResponse) Reset() {
-	*x = InfoResponse{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *InfoResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[1]
@@ -215,19 +173,6 @@ type CheckRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CheckRequest) Reset() {
-	*x = CheckRequest{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckRequest) ProtoMessage() {}
-
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[2]
 	if x != nil {
@@ -250,19 +195,6 @@ type Batch struct {
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
-
-func (x *Batch) Reset() {
-	*x = Batch{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Batch) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[3]
@@ -287,19 +219,6 @@ type Files struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Files) Reset() {
-	*x = Files{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Files) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Files) ProtoMessage() {}
-
 func (x *Files) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[4]
 	if x != nil {
@@ -318,19 +237,6 @@ type CheckResponse struct {
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
-
-func (x *CheckResponse) Reset() {
-	*x = CheckResponse{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[5]
@@ -356,19 +262,6 @@ type Report struct {
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
-
-func (x *Report) Reset() {
-	*x = Report{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Report) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[6]
@@ -396,19 +289,6 @@ type Finding struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Finding) Reset() {
-	*x = Finding{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Finding) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Finding) ProtoMessage() {}
-
 func (x *Finding) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[7]
 	if x != nil {
@@ -429,19 +309,6 @@ type TestCount struct {
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
-
-func (x *TestCount) Reset() {
-	*x = TestCount{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TestCount) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TestCount) ProtoMessage() {}
 
 func (x *TestCount) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[8]
