@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/runplan/runplan/internal/lists"
@@ -23,10 +24,13 @@ type Text struct {
 }
 
 // Node is a match of one rule in a file, as byte offsets into its text.
+//
+// A rule for a definition captures its name as $AT, which becomes Start and End; the whole match becomes From and To. It
+// can also capture what begins and ends this range, as $FROM and $TO.
 type Node struct {
 	Rule       string
 	Start, End int
-	From, To   int // the range that the rule's fix replaces: the extent of a definition. -1: the rule has none
+	From, To   int // the extent of a definition, or the range that the rule's fix replaces. -1: the rule has none
 	Vars       []Var
 }
 
@@ -340,7 +344,25 @@ func decodeNode(line []byte, known names) (file string, n Node, err error) {
 	case file == "" || n.Rule == "" || n.Start < 0:
 		return "", n, errors.New(`it has no "file", "ruleId" or "range"`)
 	}
+	n.place()
 	return file, n, nil
+}
+
+// place applies the captures that give the range of a definition.
+func (n *Node) place() {
+	at, ok := n.Var("AT")
+	if !ok {
+		return
+	}
+	n.From, n.To = n.Start, n.End
+	n.Start, n.End = at.Start, at.End
+	if v, ok := n.Var("FROM"); ok {
+		n.From = v.Start
+	}
+	if v, ok := n.Var("TO"); ok {
+		n.To = v.End
+	}
+	n.Vars = slices.DeleteFunc(n.Vars, func(v Var) bool { return v.Name == "AT" || v.Name == "FROM" || v.Name == "TO" })
 }
 
 // leaves calls leaf for each text, as it is written, and each other plain value of a JSON object that is in no list. path

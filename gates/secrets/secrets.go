@@ -44,8 +44,9 @@ func New() gates.Gate {
 				Message: "the file is too large to check"})
 		}
 		for _, f := range files {
+			in := placeOf(f.Path)
 			if f.Status != gates.Modified {
-				for _, h := range named(f.Path, f.Path) {
+				for _, h := range in.named(f.Path) {
 					l.Find(gates.Finding{
 						Rule: "secrets/file-name", Severity: gates.Error, Path: f.Path,
 						Message: fmt.Sprintf("the name of the file seems to contain a secret (%s)",
@@ -64,7 +65,7 @@ func New() gates.Gate {
 				continue
 			}
 			for _, line := range f.AddedLines() {
-				hits := inLine(f.Path, line.Text)
+				hits := in.line(line.Text)
 				for _, h := range hits {
 					l.Find(h.finding(s, f.Path, line))
 				}
@@ -108,23 +109,39 @@ type hit struct {
 // maxLine limits the bytes that are read at a time. Minified code has lines of megabytes, which are read in parts.
 const maxLine = 4 << 10
 
-// inLine looks for secrets in one line.
-func inLine(file, text string) []hit {
+// place is what the path of a file says about the secrets in it.
+type place struct {
+	fixture bool           // see [fixture]
+	madeUp  bool           // see [madeUp]
+	bare    bool           // values need no quotes
+	client  gates.Severity // of a private address; "" if the file is not sent to clients
+}
+
+func placeOf(file string) place {
+	p := place{fixture: fixture(file), madeUp: madeUp(file), bare: plainText(file)}
+	if !p.fixture {
+		p.client = client(file)
+	}
+	return p
+}
+
+// line looks for secrets in one line.
+func (p place) line(text string) []hit {
 	var out []hit
 	for len(text) > maxLine {
 		cut := maxLine
 		if i := strings.LastIndexAny(text[:maxLine], " ,;\t"); i > maxLine/2 {
 			cut = i
 		}
-		out = append(out, inPart(file, text[:cut])...)
+		out = append(out, p.part(text[:cut])...)
 		text = text[cut:]
 	}
-	return append(out, inPart(file, text)...)
+	return append(out, p.part(text)...)
 }
 
-func inPart(file, text string) []hit {
-	out := named(file, text)
-	if h, ok := infrastructure(file, text); ok {
+func (p place) part(text string) []hit {
+	out := p.named(text)
+	if h, ok := p.infrastructure(text); ok {
 		out = append(out, h)
 	}
 	if len(out) == 0 {
@@ -139,17 +156,24 @@ func inPart(file, text string) []hit {
 	return out
 }
 
-// hints reports whether a text may assign a secret.
-var hints = sync.OnceValue(func() *literal.Groups { return literal.NewGroups(literal.Needs(assignment.String())) })
+// hints finds texts that may assign a secret or contain a private address.
+var hints = sync.OnceValue(func() *literal.Groups {
+	return literal.NewGroups(literal.Needs(assignment.String()), literal.Needs(privateHost.String()))
+})
+
+// Groups of [hints].
+const (
+	assigns = 1 << iota
+	addresses
+)
 
 // Hints returns literals. Every line with a guessed secret contains one of them, unless the secret is escaped or
 // encoded. They do not cover addresses and known values.
 func Hints() []literal.Lit { return append(redact.Hints(), literal.Needs(assignment.String())...) }
 
 // named looks for secrets in a line of a file.
-func named(file, text string) []hit {
+func (p place) named(text string) []hit {
 	var out []hit
-	sample := fixture(file)
 	for _, m := range redact.Find(text) {
 		rule := m.Kind.ID
 		if rule == "assignment" || rule == "authorization" || redact.Placeholder(m.Value) {
@@ -169,13 +193,13 @@ func named(file, text string) []hit {
 		if rule == "stripe-key" && strings.Contains(m.Value, "_test_") {
 			h.severity = gates.Warning
 		}
-		if sample || (h.guess || rule == "private-key" || rule == "age-key") && madeUp(file) {
+		if p.fixture || (h.guess || rule == "private-key" || rule == "age-key") && p.madeUp {
 			h.severity = gates.Note
 		}
 		out = append(out, h)
 	}
-	if len(out) == 0 && !sample && hints().In(text) != 0 {
-		out = assigned(file, text)
+	if len(out) == 0 && !p.fixture && hints().In(text)&assigns != 0 {
+		out = p.assigned(text)
 	}
 	return out
 }
@@ -192,13 +216,13 @@ func hostOf(behind string) string {
 }
 
 // assigned looks for random-looking values assigned to secret-sounding names.
-func assigned(file, text string) []hit {
+func (p place) assigned(text string) []hit {
 	var out []hit
 	for _, m := range assignment.FindAllStringSubmatch(text, 20) {
 		value := m[2]
 		bare := value == ""
 		if bare {
-			if value = m[3]; !plainText(file) { // in code, text without quotes is an expression
+			if value = m[3]; !p.bare { // in code, text without quotes is an expression
 				continue
 			}
 		}
@@ -206,7 +230,7 @@ func assigned(file, text string) []hit {
 			continue
 		}
 		sev := gates.Error
-		if madeUp(file) {
+		if p.madeUp {
 			sev = gates.Note
 		}
 		out = append(out, hit{rule: "assignment", value: value, guess: true, severity: sev})
@@ -230,21 +254,28 @@ var (
 	serverPath  = lazyre.New(`(?i)(?:^|/)(?:server|backend|api|scripts?|tools?|infra|deploy|terraform|ansible|docs?|k8s|test|tests|__tests__|e2e)/|\.(?:config|test|spec|stories)\.\w+$`)
 )
 
-// infrastructure looks for private addresses in code that is sent to clients.
-func infrastructure(file, text string) (hit, bool) {
-	sure := false
+// client returns the severity of a private address in a file that is sent to clients, or "".
+func client(file string) gates.Severity {
 	switch path.Ext(file) {
 	case ".html", ".htm", ".vue", ".svelte", ".jsx", ".tsx", ".css", ".scss", ".swift", ".dart":
-		sure = true
-	case ".js", ".ts", ".mjs", ".mts", ".kt", ".json":
-		sure = clientPath.MatchString(file)
-		if path.Ext(file) == ".json" && !sure {
-			return hit{}, false
+		if serverPath.MatchString(file) && !clientPath.MatchString(file) {
+			return ""
 		}
-	default:
-		return hit{}, false
+		return gates.Error
+	case ".js", ".ts", ".mjs", ".mts", ".kt", ".json":
+		switch {
+		case clientPath.MatchString(file):
+			return gates.Error
+		case path.Ext(file) != ".json" && !serverPath.MatchString(file):
+			return gates.Warning
+		}
 	}
-	if fixture(file) || serverPath.MatchString(file) && !clientPath.MatchString(file) {
+	return ""
+}
+
+// infrastructure looks for private addresses in code that is sent to clients.
+func (p place) infrastructure(text string) (hit, bool) {
+	if p.client == "" || hints().In(text)&addresses == 0 {
 		return hit{}, false
 	}
 	m := privateHost.FindString(text)
@@ -254,11 +285,7 @@ func infrastructure(file, text string) (hit, bool) {
 	if m == "" || aVersion.MatchString(text) && !strings.Contains(m, "//") {
 		return hit{}, false
 	}
-	sev := gates.Warning
-	if sure {
-		sev = gates.Error
-	}
-	return hit{rule: "private-host", value: m, guess: true, severity: sev,
+	return hit{rule: "private-host", value: m, guess: true, severity: p.client,
 		message: "a private address or host name that clients will see"}, true
 }
 

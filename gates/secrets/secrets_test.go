@@ -170,7 +170,7 @@ func FuzzLine(f *testing.F) {
 		f.Add(".env", l)
 	}
 	f.Fuzz(func(t *testing.T, file, line string) {
-		for _, h := range inLine(file, line) {
+		for _, h := range placeOf(file).line(line) {
 			got := h.finding(gates.Subject{}, file, gates.Line{Number: 1, Text: line})
 			if h.rule != "private-host" && h.rule != "private-key" && len(h.value) > 12 &&
 				strings.Contains(strings.TrimSuffix(got.Message, h.reason), h.value) {

@@ -34,6 +34,13 @@ func joined[Q, T any](queries iter.Seq[Q], ask func(Q) ([]T, error)) ([]T, error
 	return out, nil
 }
 
+// Size returns the size of the database in bytes. The file is smaller while the last changes are in SQLite's log.
+func (c *CuratedReader) Size(ctx context.Context) (int64, error) {
+	n, _, err := one(rows[int64](ctx, c.db, "the size of the index",
+		"SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"))
+	return n, err
+}
+
 // Repo returns the id of the repository at path, 0 if it was never indexed.
 func (c *CuratedReader) Repo(ctx context.Context, path string) (int64, error) {
 	id, _, err := one(rows[int64](ctx, c.db, "the repository", "SELECT id FROM repos WHERE path = ?", path))

@@ -59,12 +59,13 @@ func rulesOf(languages []Language, python, javascript, typescript string) string
 
 // grammar replaces the placeholders in capitals.
 func grammar(language, rules string) string {
-	fill := []string{"LANGUAGE", language, "CLASSNAME", "type_identifier", "SIGNATURE", ", {kind: function_signature}",
+	fill := []string{"LANGUAGE", language, "SIGNATURE", ", {kind: function_signature}",
 		"METHODS", ", {kind: method_signature}, {kind: abstract_method_signature}",
-		"FIELD", "public_field_definition", "KEY", "name", "AMBIENT", ", {kind: ambient_declaration}"}
+		"FIELD", "public_field_definition", "KEY", "name", "AMBIENT", ", {kind: ambient_declaration}",
+		"ABSTRACT", ", {kind: abstract_class_declaration}"}
 	if language == "javascript" {
-		fill = []string{"LANGUAGE", language, "CLASSNAME", "identifier", "SIGNATURE", "", "METHODS", "",
-			"FIELD", "field_definition", "KEY", "property", "AMBIENT", ""}
+		fill = []string{"LANGUAGE", language, "SIGNATURE", "", "METHODS", "",
+			"FIELD", "field_definition", "KEY", "property", "AMBIENT", "", "ABSTRACT", ""}
 	}
 	return strings.NewReplacer(fill...).Replace(rules)
 }

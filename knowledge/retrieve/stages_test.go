@@ -447,17 +447,21 @@ func TestUnreadableFilesAreOmitted(t *testing.T) {
 	}
 }
 
-// A zero byte after the first 8000 bytes does not make a file binary: git and the index read such a file as text.
-func TestFileWithLateZeroByteIsShown(t *testing.T) {
+// A zero byte after the first 8000 bytes does not make a file binary, and neither does another encoding: git and the
+// index read such files as text.
+func TestOddBytesAreNotShown(t *testing.T) {
 	b := goBench(t)
-	for text, bad := range map[string]string{
-		strings.Repeat("// filler\n", 800) + "c = '\x00'\n": "",
-		strings.Repeat("// filler\n", 799) + "c = '\x00'\n": "binary",
+	filler := strings.Repeat("// filler\n", 800)
+	for name, tt := range map[string]struct{ text, want, bad string }{
+		"late zero":  {text: filler + "c = '\x00'\n", want: "c = '\x01'"},
+		"early zero": {text: "c = '\x00'\n" + filler, bad: "binary"},
+		"latin-1":    {text: "// gr\xfcn\n/* \u00e9 */\n", want: "// gr\x01n\n/* \u00e9 */"},
+		"declared":   {text: "# coding: latin-1\nc = 'gr\xfcn'\n", want: "c = 'gr\u00fcn'"},
 	} {
-		b.write("cart/late.go.txt", text)
-		s := newTree(b.deps(), b.dir).source("cart/late.go.txt")
-		if s.bad != bad || (bad == "") != strings.Contains(s.text, "c = '\x01'") {
-			t.Errorf("%d bytes: %q", len(text), s.bad)
+		b.write("cart/odd.txt", tt.text)
+		s := newTree(b.deps(), b.dir).source("cart/odd.txt")
+		if s.bad != tt.bad || tt.bad == "" && !strings.Contains(s.text, tt.want) {
+			t.Errorf("%s: %q, %q", name, s.bad, s.text)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/git"
@@ -113,16 +114,15 @@ func (t *tree) read(s *source) {
 }
 
 // prepare makes the lines of a file from its bytes. A file that is text for git and for the index is text here too,
-// even if it contains a zero byte.
+// even if it contains a zero byte or bytes that are not UTF-8.
 func (s *source) prepare() {
 	s.hash = hashOf(s.bytes)
-	raw := s.bytes
-	late := bytes.IndexByte(raw, 0) >= 0 && !git.Binary(raw)
-	if late {
-		raw = bytes.ReplaceAll(raw, []byte{0}, []byte{1}) // a control character that is not shown either
+	text, copied, why := outline.Prepare(outline.Python, s.bytes) // works for all languages
+	if why != "" && !git.Binary(s.bytes) {
+		text, _, why = outline.Prepare(outline.Python, legible(s.bytes))
+		copied = true
 	}
-	text, copied, why := outline.Prepare(outline.Python, raw) // works for all languages
-	if s.text, s.copy, s.bad = string(text), copied || late, why; why != "" {
+	if s.text, s.copy, s.bad = string(text), copied, why; why != "" {
 		return
 	}
 	s.lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
@@ -132,6 +132,21 @@ func (s *source) prepare() {
 			return
 		}
 	}
+}
+
+// legible replaces zero bytes, and bytes that are not UTF-8, by a control character, which is not shown either. No other
+// byte moves.
+func legible(raw []byte) []byte {
+	const hidden = 1
+	out := bytes.ReplaceAll(raw, []byte{0}, []byte{hidden})
+	for i := 0; i < len(out); {
+		r, n := utf8.DecodeRune(out[i:])
+		if r == utf8.RuneError && n == 1 {
+			out[i] = hidden
+		}
+		i += n
+	}
+	return out
 }
 
 // has reports whether a file that may be missing in the index exists and is not ignored by git. Ignored files may

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -107,8 +106,8 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, find func() (pattern
 		res.Vectors = vectors(ctx, a, repo, db, progress)
 	}
 	progress.Clear()
-	if fi, err := os.Stat(cli.CuratedFile(repo)); err == nil {
-		res.Bytes = fi.Size()
+	if size, sizeErr := db.Size(ctx); sizeErr == nil {
+		res.Bytes = size
 	}
 	run := store.IndexRun{Repo: repo.Root, Scanned: res.Scanned, Changed: res.Changed, Duration: time.Since(began),
 		Status: indexStatus(ctx, res, err), At: began}
