@@ -109,7 +109,7 @@ type hit struct {
 // maxLine limits the bytes that are read at a time. Minified code has lines of megabytes, which are read in parts.
 const maxLine = 4 << 10
 
-// place is what the path of a file says about the secrets in it.
+// place holds what the path of a file says about secrets in it.
 type place struct {
 	fixture bool           // see [fixture]
 	madeUp  bool           // see [madeUp]

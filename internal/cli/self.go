@@ -8,14 +8,12 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/reap"
 )
 
-// Internal commands with which runplan starts itself: the reaper, which ends its children if runplan is killed, and
-// the testscript engine, which runs under the limits of an attempt.
-const (
-	ReapCommand       = "__reap"
-	TestscriptCommand = "__testscript"
-)
+// TestscriptCommand is an internal command: runplan starts itself as the testscript engine, which runs under the limits
+// of an attempt.
+const TestscriptCommand = "__testscript"
 
 // Self returns the path of this program, "" if the system does not know it.
 func Self() string {
@@ -28,7 +26,7 @@ func StartReaper(self string) (*proc.Reaper, error) {
 	if self == "" {
 		return nil, errors.New("find the runplan executable: the system does not know its path")
 	}
-	return proc.StartReaper([]string{self, ReapCommand})
+	return proc.StartReaper([]string{self, reap.Command})
 }
 
 // Closers are the ends of what was opened, in the order of opening.

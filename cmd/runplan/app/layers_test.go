@@ -210,6 +210,7 @@ func layers() []layer {
 		{"tools/weakened", nil}, // a program
 		// a program: it runs tournaments between versions of real commits
 		{"tools/selection", []string{"gates", "gates/mutants/mutant", "internal/language", "patterns", "sampling"}},
+		{"internal/reap", []string{"internal/proc"}},
 		{"internal/rooted", []string{"internal/atomicfile"}},
 		{"internal/schema", nil},
 		{"internal/seal", []string{"internal/atomicfile"}},
@@ -494,8 +495,8 @@ type habit struct {
 }
 
 func habits() []habit {
-	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/cross", "tools/dist",
-		"tools/examples",
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "internal/reap", "tools/attack", "tools/bench", "tools/cross",
+		"tools/dist", "tools/examples",
 		"tools/mutate", "tools/mutation", "tools/notice", "tools/packages", "tools/record", "tools/reference", "tools/reflow",
 		"tools/site", "tools/precision", "tools/retrieval", "tools/selection", "tools/shown", "tools/storm", "tools/weakened"}
 	return []habit{

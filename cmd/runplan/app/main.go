@@ -11,20 +11,12 @@ import (
 
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/proc"
 )
 
 // Main runs one command line and returns its exit code.
 func Main(a cli.App) int {
-	if len(a.Args) > 0 {
-		// Both commands are internal: runplan starts itself to run them in a separate process.
-		switch a.Args[0] {
-		case cli.ReapCommand:
-			proc.ReapMain(a.Stdin)
-			return cli.ExitOK
-		case cli.TestscriptCommand:
-			return script.EngineMain(a.Args[1:], a.Environ, a.Stdout)
-		}
+	if len(a.Args) > 0 && a.Args[0] == cli.TestscriptCommand {
+		return script.EngineMain(a.Args[1:], a.Environ, a.Stdout)
 	}
 	a.SaveMemory()
 	a.Root, a.Words = newRootCommand, withRun
