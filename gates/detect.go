@@ -16,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Language is the language or build tool of a [Project].
@@ -47,42 +48,27 @@ const maxDepth = 3
 
 // markers are in order of significance; for each language the first match counts.
 var markers = []marker{
-	{"go.mod", LangGo},
-	{"pyproject.toml", LangPython},
-	{"setup.py", LangPython},
-	{"setup.cfg", LangPython},
-	{"pytest.ini", LangPython},
-	{"tox.ini", LangPython},
-	{"requirements.txt", LangPython},
-	{"package.json", LangNode},
-	{"Cargo.toml", LangRust},
-	{"pom.xml", LangJava},
-	{"build.gradle", LangJava},
-	{"build.gradle.kts", LangJava},
-	{"Gemfile", LangRuby},
-	{"*.gemspec", LangRuby},
-	{"Rakefile", LangRuby},
-	{".rspec", LangRuby},
-	{"Package.swift", LangSwift},
-	{"*.sln", LangDotnet},
-	{"*.slnx", LangDotnet},
-	{"*.csproj", LangDotnet},
-	{"*.fsproj", LangDotnet},
-	{"*.vbproj", LangDotnet},
-	{"GNUmakefile", LangMake},
-	{"makefile", LangMake},
-	{"Makefile", LangMake},
+	{LangGo, "go.mod"},
+	{LangPython, "pyproject.toml setup.py setup.cfg pytest.ini tox.ini requirements.txt"},
+	{LangNode, "package.json"},
+	{LangRust, "Cargo.toml"},
+	{LangJava, "pom.xml build.gradle build.gradle.kts"},
+	{LangRuby, "Gemfile *.gemspec Rakefile .rspec"},
+	{LangSwift, "Package.swift"},
+	{LangDotnet, "*.sln *.slnx *.csproj *.fsproj *.vbproj"},
+	{LangMake, "GNUmakefile makefile Makefile"},
 }
 
 type marker struct {
-	file string // a name, or *.EXTENSION
-	lang Language
+	lang  Language
+	files string // names, or *.EXTENSION
 }
 
 // among returns the first of the sorted names that is the marker.
 func (m marker) among(names []string) string {
-	for _, n := range names {
-		if ext, any := strings.CutPrefix(m.file, "*"); n == m.file || any && strings.HasSuffix(n, ext) {
+	for file := range strings.FieldsSeq(m.files) {
+		ext, any := strings.CutPrefix(file, "*")
+		if n, ok := lists.Find(names, func(n string) bool { return n == file || any && strings.HasSuffix(n, ext) }); ok {
 			return n
 		}
 	}

@@ -145,7 +145,7 @@ func (p *prover) vanished(ctx context.Context, asked map[string]bool) error {
 // project.
 func mayHideSuite(file string) bool {
 	return language.OfTest(file) != "" ||
-		slices.ContainsFunc(markers, func(m marker) bool { return m.file == path.Base(file) })
+		slices.ContainsFunc(markers, func(m marker) bool { return slices.Contains(strings.Fields(m.files), path.Base(file)) })
 }
 
 // hold runs the base's tests on the candidate's code.

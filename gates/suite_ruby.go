@@ -108,7 +108,7 @@ func usesRSpec(dir, root string) bool {
 func gemsOf(dir, root string) string {
 	gems := readText(dir, root, "Gemfile") + readText(dir, root, "Gemfile.lock")
 	for _, files := range walk(filepath.Join(dir, filepath.FromSlash(root)), 0) {
-		if spec := (marker{file: "*.gemspec"}).among(files); spec != "" {
+		if spec := (marker{files: "*.gemspec"}).among(files); spec != "" {
 			gems += readText(dir, root, spec)
 		}
 	}

@@ -49,42 +49,26 @@ const (
 	power    = "powershell"
 )
 
-// OfSource returns the language of a source file for [Parts], by its path, and "" if its strings are not known.
-func OfSource(p string) string {
-	switch strings.ToLower(path.Ext(p)) {
-	case ".go":
-		return Go
-	case ".py", ".pyi", ".pyx":
-		return Python
-	case ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".vue", ".svelte":
-		return Node
-	case ".rs":
-		return Rust
-	case ".java", ".kt", ".kts", ".scala", ".groovy", ".gradle", ".swift", ".dart":
-		return Java
-	case ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".m", ".mm", ".zig", ".proto":
-		return family
-	case ".cs":
-		return csharp
-	case ".sh", ".bash", ".zsh", ".bats":
-		return Shell
-	case ".rb", ".rake", ".pl", ".pm":
-		return ruby
-	case ".php":
-		return php
-	case ".ex", ".exs", ".jl", ".toml", ".graphql":
-		return elixir
-	case ".lua":
-		return lua
-	case ".sql":
-		return sql
-	case ".tf", ".hcl":
-		return settings
-	case ".ps1":
-		return power
+// sources returns the languages of source files by their endings.
+var sources = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for lang, endings := range map[string]string{
+		Go: ".go", Python: ".py .pyi .pyx", Rust: ".rs", csharp: ".cs", Shell: ".sh .bash .zsh .bats", php: ".php",
+		Node:   ".js .cjs .mjs .jsx .ts .cts .mts .tsx .vue .svelte",
+		Java:   ".java .kt .kts .scala .groovy .gradle .swift .dart",
+		family: ".c .h .cc .cpp .cxx .hh .hpp .m .mm .zig .proto",
+		ruby:   ".rb .rake .pl .pm", elixir: ".ex .exs .jl .toml .graphql",
+		lua: ".lua", sql: ".sql", settings: ".tf .hcl", power: ".ps1",
+	} {
+		for ending := range strings.FieldsSeq(endings) {
+			out[ending] = lang
+		}
 	}
-	return ""
-}
+	return out
+})
+
+// OfSource returns the language of a source file for [Parts], by its path, and "" if its strings are not known.
+func OfSource(p string) string { return sources()[strings.ToLower(path.Ext(p))] }
 
 // syntaxes returns what is known of each language. The one without a name stands for all others.
 var syntaxes = sync.OnceValue(func() map[string]*syntax {

@@ -25,11 +25,13 @@ type item struct {
 var shells = map[string]string{"bash": "runplan.bash", "zsh": "_runplan", "fish": "runplan.fish",
 	"powershell": "runplan.ps1"}
 
-// manuals writes the manual pages and the completions, with a program for this machine that renders manual pages.
+// manuals writes the manual pages and the completions, with programs for this machine.
 func (r *release) manuals(ctx context.Context) error {
 	here := target{runtime.GOOS, runtime.GOARCH}
-	program := filepath.Join(r.work, "here", here.program())
-	if err := r.build(ctx, here, program, "manuals,grpcnotrace"); err != nil {
+	program, writer := filepath.Join(r.work, "here", here.program()),
+		filepath.Join(r.work, "reference", here.program())
+	if err := errors.Join(r.build(ctx, here, program, "grpcnotrace", "./cmd/runplan"),
+		r.build(ctx, here, writer, "grpcnotrace", "./tools/reference")); err != nil {
 		return err
 	}
 	dir := filepath.Join(r.work, "completions")
@@ -45,7 +47,7 @@ func (r *release) manuals(ctx context.Context) error {
 			return err
 		}
 	}
-	return command(ctx, []string{"SOURCE_DATE_EPOCH=" + epoch(r.date)}, program, "manuals", filepath.Join(r.work, "man"))
+	return command(ctx, []string{"SOURCE_DATE_EPOCH=" + epoch(r.date)}, writer, "-manuals", filepath.Join(r.work, "man"))
 }
 
 // items returns the files of an archive in addition to the binary.

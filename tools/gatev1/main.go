@@ -1,5 +1,5 @@
-// Command gatev1 writes gate.pb.go from gate.proto, and a second time for the module sdk, which does not depend on this
-// one. It needs neither protoc nor buf: it compiles the file itself, and the generator is a tool of this folder's
+// Command gatev1 writes gate.pb.go and gate.binpb, the descriptor that it embeds, from gate.proto. It writes them a second
+// time for the module sdk, which does not depend on this one. It needs neither protoc nor buf: it compiles the file itself, and the generator is a tool of this folder's
 // go.mod, which pins its version.
 //
 // It is a separate module, so that builds of runplan need not download it. Run it with go generate ./gates/plugin/gatev1.
@@ -89,9 +89,19 @@ func generate(ctx context.Context, file *descriptorpb.FileDescriptorProto, dir s
 	if response.Error != nil {
 		return fmt.Errorf("%s: %s", tool, response.GetError())
 	}
+	descriptor, err := proto.MarshalOptions{Deterministic: true}.Marshal(withoutSource(file))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, embedded), descriptor, 0o644); err != nil {
+		return err
+	}
 	for _, f := range response.File {
 		text, err := used([]byte(f.GetContent()))
 		if err != nil {
+			return err
+		}
+		if text, err = embed(text); err != nil {
 			return err
 		}
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(f.GetName())), text, 0o644); err != nil {
@@ -101,10 +111,30 @@ func generate(ctx context.Context, file *descriptorpb.FileDescriptorProto, dir s
 	return nil
 }
 
+// embedded is the name of the file with the descriptor, next to the generated code.
+const embedded = "gate.binpb"
+
+// withoutSource returns the descriptor without comments and positions, as programs need neither.
+func withoutSource(file *descriptorpb.FileDescriptorProto) *descriptorpb.FileDescriptorProto {
+	file = proto.CloneOf(file)
+	file.SourceCodeInfo = nil
+	return file
+}
+
+// embed replaces the descriptor in generated code, an escaped text of a hundred lines, by the file that has it.
+func embed(text []byte) ([]byte, error) {
+	literal := regexp.MustCompile(`(?m)^const (\w+_rawDesc) = "" \+\n(?:\t".*"(?: \+)?\n)+`)
+	if len(literal.FindAll(text, 2)) != 1 {
+		return nil, errors.New("the generated code has no descriptor, or several")
+	}
+	text = literal.ReplaceAll(text, []byte("//go:embed "+embedded+"\nvar $1 string\n"))
+	return bytes.Replace(text, []byte("import (\n"), []byte("import (\n\t_ \"embed\"\n"), 1), nil
+}
+
 // used removes declarations that neither runplan nor the protobuf library uses from generated code: getters, tables of
-// names, compressed descriptors and the methods that return them.
+// names, compressed descriptors and the methods that return them, and the methods of the first version of the library.
 func used(text []byte) ([]byte, error) {
-	unused := regexp.MustCompile(`^Get[A-Z]|^Enum(Descriptor)?$|_(name|value|rawDescGZIP|rawDescOnce|rawDescData)$`)
+	unused := regexp.MustCompile(`^Get[A-Z]|^(Reset|String|ProtoMessage)$|^Enum(Descriptor)?$|_(name|value|rawDescGZIP|rawDescOnce|rawDescData)$`)
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", text, parser.ParseComments)
 	if err != nil {

@@ -174,7 +174,10 @@ func layers() []layer {
 		{"tools/notice", nil},                      // a program
 		{"tools/packages", nil},                    // a program
 		{"tools/record", []string{"internal/svg"}}, // a program
-		{"tools/site", nil},                        // a program
+		// a program: it describes the commands, the settings and the rules
+		{"tools/reference", []string{"cmd/runplan/app", "gates/measured", "internal/cli", "internal/config", "internal/lists",
+			"lessons", "patterns"}},
+		{"tools/site", nil}, // a program
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
@@ -244,7 +247,7 @@ func doors() []door {
 		{"modernc.org/sqlite", []string{"internal/store", "tools/storm"},
 			"one place opens and migrates; the storm looks at the file with its own eyes"},
 		{"database/sql", []string{"internal/store", "tools/storm"}, "queries live beside the schema"},
-		{"github.com/spf13/cobra", commandLine, "commands are flags and wiring"},
+		{"github.com/spf13/cobra", append([]string{"tools/reference"}, commandLine...), "commands are flags and wiring"},
 		{"github.com/santhosh-tekuri/jsonschema", []string{"internal/schema"},
 			"one form of errors, and no schema is loaded from elsewhere"},
 		{"gopkg.in/yaml.v3", []string{"internal/yamldoc"}, "the fast reader is for files of the program"},
@@ -494,8 +497,8 @@ type habit struct {
 func habits() []habit {
 	programs := []string{"cmd/runplan", "cmd/runplan/app", "internal/reap", "tools/attack", "tools/bench", "tools/cross",
 		"tools/dist", "tools/examples",
-		"tools/mutate", "tools/mutation", "tools/notice", "tools/packages", "tools/record", "tools/reflow", "tools/site",
-		"tools/precision", "tools/retrieval", "tools/selection", "tools/shown", "tools/storm", "tools/weakened"}
+		"tools/mutate", "tools/mutation", "tools/notice", "tools/packages", "tools/record", "tools/reference", "tools/reflow",
+		"tools/site", "tools/precision", "tools/retrieval", "tools/selection", "tools/shown", "tools/storm", "tools/weakened"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
 		{"os", []string{"Getenv", "LookupEnv"},

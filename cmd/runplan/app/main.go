@@ -4,6 +4,10 @@ package app
 
 import (
 	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/cli"
@@ -17,4 +21,9 @@ func Main(a cli.App) int {
 	a.SaveMemory()
 	a.Root, a.Words = newRootCommand, withRun
 	return a.Execute(context.Background(), a.Args...)
+}
+
+// Commands returns all commands, of a process with an empty environment, for programs that describe them.
+func Commands() *cobra.Command {
+	return newRootCommand(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}, nil)
 }

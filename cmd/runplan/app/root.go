@@ -83,11 +83,8 @@ a run branch. A journal records everything, so a killed run can continue.
 	}
 	root.SetHelpCommandGroupID(cli.GroupSetup)
 	root.SetCompletionCommandGroupID(cli.GroupSetup)
-	root.AddCommand(newDocsCommand(), newExitCodesTopic())
+	root.AddCommand(newExitCodesTopic())
 	run.AddEngines(a, root)
-	for _, newCommand := range more {
-		root.AddCommand(newCommand())
-	}
 	root.CompletionOptions.DisableDefaultCmd = one
 	if !one {
 		addCompletions(a, root)

@@ -2,6 +2,7 @@ package mutant
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strconv"
@@ -152,61 +153,31 @@ var operators = []struct {
 	{"&", "|", Operator, "go"}, {"|", "&", Operator, "go"}, {"<<", ">>", Operator, "go"}, {">>", "<<", Operator, "go"},
 }
 
-// rules returns ast-grep's rules for all languages, as YAML documents.
+//go:embed rules/python.yml
+var pythonRules string
+
+//go:embed rules/script.yml
+var scriptRules string
+
+const operatorRule = "id: op-%d\nlanguage: %s\nseverity: hint\nrule:\n  pattern: \"$A %s $B\"\n"
+
+// rules returns ast-grep's rules for all languages, as YAML documents: those of the files, and one for each operator.
 func rules() string {
-	var b strings.Builder
-	add := func(language, id, rule string) {
-		if b.Len() > 0 {
-			b.WriteString("---\n")
-		}
-		fmt.Fprintf(&b, "id: %s\nlanguage: %s\nseverity: hint\nrule:\n  %s\n", id, language,
-			strings.ReplaceAll(rule, "\n", "\n  "))
-	}
+	var docs []string
 	for _, language := range []string{"python", "javascript", "typescript", "tsx"} {
-		family := "js"
-		if language == "python" {
-			family = "python"
+		family, text := "js", strings.ReplaceAll(scriptRules, "LANGUAGE", language)
+		switch language {
+		case "python":
+			family, text = "python", pythonRules
+		case "javascript":
+			text, _, _ = strings.Cut(text, "    # only in the grammars of TypeScript")
 		}
+		docs = append(docs, text)
 		for i, op := range operators {
 			if op.languages == "" || strings.Contains(op.languages, family) {
-				add(language, fmt.Sprintf("op-%d", i), fmt.Sprintf("pattern: \"$A %s $B\"", op.old))
+				docs = append(docs, fmt.Sprintf(operatorRule, i, language, op.old))
 			}
 		}
-		add(language, "minus", "pattern: -$A")
-		add(language, "bool", "any:\n  - kind: \"true\"\n  - kind: \"false\"")
-		add(language, "return", "kind: return_statement\nhas: {pattern: $V, nthChild: 1}")
-		if family == "python" {
-			add(language, "number", "kind: integer")
-			add(language, "condition",
-				"any:\n  - any: [{kind: if_statement}, {kind: elif_clause}, {kind: while_statement}]\n"+
-					"    has: {field: condition, pattern: $C}\n"+
-					"  - kind: conditional_expression\n    has: {pattern: $C, nthChild: 2}\n"+
-					"  - kind: if_clause\n    has: {pattern: $C, nthChild: 1}")
-			add(language, "not", "pattern: not $A")
-			add(language, "call", "kind: expression_statement\nhas: {kind: call, nthChild: 1}")
-			add(language, "throw", "kind: raise_statement")
-			add(language, "quiet",
-				"any:\n  - pattern: print($$$)\n  - pattern: logging.$F($$$)\n  - pattern: logger.$F($$$)\n  - pattern: "+
-					"log.$F($$$)\n  - pattern: warnings.warn($$$)\n  - pattern: TYPE_CHECKING = $V\n"+
-					"  - kind: expression_statement\n    has: {kind: string, nthChild: 1}\n  - kind: type\n  - kind: decorator\n"+
-					"  - kind: decorated_definition\n    has: {kind: decorator, regex: '^@([a-z]+\\.)?overload$'}\n"+
-					"  - kind: call\n    inside: {kind: raise_statement}")
-			continue
-		}
-		add(language, "number", "kind: number")
-		add(language, "condition",
-			"any:\n  - any: [{kind: if_statement}, {kind: while_statement}]\n"+
-				"    has: {field: condition, kind: parenthesized_expression, has: {pattern: $C, nthChild: 1}}\n"+
-				"  - kind: ternary_expression\n    has: {field: condition, pattern: $C}")
-		add(language, "not", "pattern: \"!$A\"")
-		add(language, "call", "kind: expression_statement\nhas: {kind: call_expression, nthChild: 1}")
-		add(language, "throw", "kind: throw_statement")
-		quiet := "any:\n  - pattern: console.$F($$$)\n  - kind: import_statement\n" +
-			"  - kind: new_expression\n    inside: {kind: throw_statement}"
-		if language != "javascript" {
-			quiet += "\n  - kind: type_annotation\n  - kind: type_alias_declaration\n  - kind: interface_declaration"
-		}
-		add(language, "quiet", quiet)
 	}
-	return b.String()
+	return strings.Join(docs, "---\n")
 }

@@ -15,6 +15,7 @@
 package gatev1
 
 import (
+	_ "embed"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -36,10 +37,6 @@ const (
 	Kind_KIND_STATIC      Kind = 1
 	Kind_KIND_LLM         Kind = 2
 )
-
-func (x Kind) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
 
 func (Kind) Descriptor() protoreflect.EnumDescriptor {
 	return file_runplan_gate_v1_gate_proto_enumTypes[0].Descriptor()
@@ -64,10 +61,6 @@ const (
 	Cost_COST_DEAR        Cost = 4 // asks a model
 )
 
-func (x Cost) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
 func (Cost) Descriptor() protoreflect.EnumDescriptor {
 	return file_runplan_gate_v1_gate_proto_enumTypes[1].Descriptor()
 }
@@ -90,10 +83,6 @@ const (
 	Status_STATUS_SKIPPED     Status = 4 // the gate did not run; the note gives the reason
 )
 
-func (x Status) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
 func (Status) Descriptor() protoreflect.EnumDescriptor {
 	return file_runplan_gate_v1_gate_proto_enumTypes[2].Descriptor()
 }
@@ -115,10 +104,6 @@ const (
 	Severity_SEVERITY_INFO        Severity = 3
 )
 
-func (x Severity) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
 func (Severity) Descriptor() protoreflect.EnumDescriptor {
 	return file_runplan_gate_v1_gate_proto_enumTypes[3].Descriptor()
 }
@@ -138,19 +123,6 @@ type InfoRequest struct {
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
-
-func (x *InfoRequest) Reset() {
-	*x = InfoRequest{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *InfoRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*InfoRequest) ProtoMessage() {}
 
 func (x *InfoRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[0]
@@ -174,19 +146,6 @@ type InfoResponse struct {
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
-
-func (x *InfoResponse) Reset() {
-	*x = InfoResponse{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *InfoResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[1]
@@ -215,19 +174,6 @@ type CheckRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *CheckRequest) Reset() {
-	*x = CheckRequest{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckRequest) ProtoMessage() {}
-
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[2]
 	if x != nil {
@@ -250,19 +196,6 @@ type Batch struct {
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
-
-func (x *Batch) Reset() {
-	*x = Batch{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Batch) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[3]
@@ -287,19 +220,6 @@ type Files struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Files) Reset() {
-	*x = Files{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Files) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Files) ProtoMessage() {}
-
 func (x *Files) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[4]
 	if x != nil {
@@ -318,19 +238,6 @@ type CheckResponse struct {
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
-
-func (x *CheckResponse) Reset() {
-	*x = CheckResponse{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[5]
@@ -356,19 +263,6 @@ type Report struct {
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
-
-func (x *Report) Reset() {
-	*x = Report{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Report) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[6]
@@ -396,19 +290,6 @@ type Finding struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Finding) Reset() {
-	*x = Finding{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Finding) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Finding) ProtoMessage() {}
-
 func (x *Finding) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[7]
 	if x != nil {
@@ -430,19 +311,6 @@ type TestCount struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *TestCount) Reset() {
-	*x = TestCount{}
-	mi := &file_runplan_gate_v1_gate_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TestCount) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TestCount) ProtoMessage() {}
-
 func (x *TestCount) ProtoReflect() protoreflect.Message {
 	mi := &file_runplan_gate_v1_gate_proto_msgTypes[8]
 	if x != nil {
@@ -457,84 +325,8 @@ func (x *TestCount) ProtoReflect() protoreflect.Message {
 
 var File_runplan_gate_v1_gate_proto protoreflect.FileDescriptor
 
-const file_runplan_gate_v1_gate_proto_rawDesc = "" +
-	"\n" +
-	"\x1arunplan/gate/v1/gate.proto\x12\x0frunplan.gate.v1\"E\n" +
-	"\vInfoRequest\x12\x12\n" +
-	"\x04host\x18\x01 \x01(\tR\x04host\x12\x1a\n" +
-	"\bsettings\x18\x02 \x01(\tR\bsettingsJ\x06\b\xe8\a\x10\xd0\x0f\"\xb6\x01\n" +
-	"\fInfoResponse\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\tR\aversion\x12)\n" +
-	"\x04kind\x18\x03 \x01(\x0e2\x15.runplan.gate.v1.KindR\x04kind\x12)\n" +
-	"\x04cost\x18\x04 \x01(\x0e2\x15.runplan.gate.v1.CostR\x04cost\x12\x1a\n" +
-	"\bblocking\x18\x05 \x01(\bR\bblockingJ\x06\b\xe8\a\x10\xd0\x0f\"\xac\x02\n" +
-	"\fCheckRequest\x12\x10\n" +
-	"\x03dir\x18\x01 \x01(\tR\x03dir\x12\x12\n" +
-	"\x04base\x18\x02 \x01(\tR\x04base\x12\x12\n" +
-	"\x04tree\x18\x03 \x01(\tR\x04tree\x12#\n" +
-	"\rchanged_known\x18\x04 \x01(\bR\fchangedKnown\x12\x18\n" +
-	"\achanged\x18\x05 \x03(\tR\achanged\x12,\n" +
-	"\x05batch\x18\x06 \x01(\v2\x16.runplan.gate.v1.BatchR\x05batch\x122\n" +
-	"\x06before\x18\a \x01(\v2\x1a.runplan.gate.v1.TestCountR\x06before\x12\x1a\n" +
-	"\bsettings\x18\b \x01(\tR\bsettings\x12\x1d\n" +
-	"\n" +
-	"timeout_ms\x18\t \x01(\x03R\ttimeoutMsJ\x06\b\xe8\a\x10\xd0\x0f\"}\n" +
-	"\x05Batch\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n" +
-	"\x06number\x18\x02 \x01(\tR\x06number\x12\x14\n" +
-	"\x05title\x18\x03 \x01(\tR\x05title\x12,\n" +
-	"\x05files\x18\x04 \x01(\v2\x16.runplan.gate.v1.FilesR\x05filesJ\x06\b\xe8\a\x10\xd0\x0f\"k\n" +
-	"\x05Files\x12\x16\n" +
-	"\x06create\x18\x01 \x03(\tR\x06create\x12\x16\n" +
-	"\x06modify\x18\x02 \x03(\tR\x06modify\x12\x12\n" +
-	"\x04test\x18\x03 \x03(\tR\x04test\x12\x16\n" +
-	"\x06delete\x18\x04 \x03(\tR\x06deleteJ\x06\b\xe8\a\x10\xd0\x0f\"H\n" +
-	"\rCheckResponse\x12/\n" +
-	"\x06report\x18\x01 \x01(\v2\x17.runplan.gate.v1.ReportR\x06reportJ\x06\b\xe8\a\x10\xd0\x0f\"\xd5\x01\n" +
-	"\x06Report\x12/\n" +
-	"\x06status\x18\x01 \x01(\x0e2\x17.runplan.gate.v1.StatusR\x06status\x124\n" +
-	"\bfindings\x18\x02 \x03(\v2\x18.runplan.gate.v1.FindingR\bfindings\x120\n" +
-	"\x05tests\x18\x03 \x01(\v2\x1a.runplan.gate.v1.TestCountR\x05tests\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note\x12\x16\n" +
-	"\x06output\x18\x05 \x01(\tR\x06outputJ\x06\b\xe8\a\x10\xd0\x0f\"\xc2\x01\n" +
-	"\aFinding\x12\x12\n" +
-	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
-	"\x04line\x18\x03 \x01(\x05R\x04line\x12\x10\n" +
-	"\x03col\x18\x04 \x01(\x05R\x03col\x125\n" +
-	"\bseverity\x18\x05 \x01(\x0e2\x19.runplan.gate.v1.SeverityR\bseverity\x12\x18\n" +
-	"\amessage\x18\x06 \x01(\tR\amessage\x12\x10\n" +
-	"\x03fix\x18\a \x01(\tR\x03fixJ\x06\b\xe8\a\x10\xd0\x0f\"]\n" +
-	"\tTestCount\x12\x16\n" +
-	"\x06passed\x18\x01 \x01(\x05R\x06passed\x12\x16\n" +
-	"\x06failed\x18\x02 \x01(\x05R\x06failed\x12\x18\n" +
-	"\askipped\x18\x03 \x01(\x05R\askippedJ\x06\b\xe8\a\x10\xd0\x0f*;\n" +
-	"\x04Kind\x12\x14\n" +
-	"\x10KIND_UNSPECIFIED\x10\x00\x12\x0f\n" +
-	"\vKIND_STATIC\x10\x01\x12\f\n" +
-	"\bKIND_LLM\x10\x02*^\n" +
-	"\x04Cost\x12\x14\n" +
-	"\x10COST_UNSPECIFIED\x10\x00\x12\x10\n" +
-	"\fCOST_INSTANT\x10\x01\x12\x0e\n" +
-	"\n" +
-	"COST_CHEAP\x10\x02\x12\x0f\n" +
-	"\vCOST_COSTLY\x10\x03\x12\r\n" +
-	"\tCOST_DEAR\x10\x04*g\n" +
-	"\x06Status\x12\x16\n" +
-	"\x12STATUS_UNSPECIFIED\x10\x00\x12\x0f\n" +
-	"\vSTATUS_PASS\x10\x01\x12\x0f\n" +
-	"\vSTATUS_FAIL\x10\x02\x12\x0f\n" +
-	"\vSTATUS_WARN\x10\x03\x12\x12\n" +
-	"\x0eSTATUS_SKIPPED\x10\x04*a\n" +
-	"\bSeverity\x12\x18\n" +
-	"\x14SEVERITY_UNSPECIFIED\x10\x00\x12\x12\n" +
-	"\x0eSEVERITY_ERROR\x10\x01\x12\x14\n" +
-	"\x10SEVERITY_WARNING\x10\x02\x12\x11\n" +
-	"\rSEVERITY_INFO\x10\x032\x9a\x01\n" +
-	"\vGateService\x12C\n" +
-	"\x04Info\x12\x1c.runplan.gate.v1.InfoRequest\x1a\x1d.runplan.gate.v1.InfoResponse\x12F\n" +
-	"\x05Check\x12\x1d.runplan.gate.v1.CheckRequest\x1a\x1e.runplan.gate.v1.CheckResponseB0Z.github.com/runplan/runplan/sdk/internal/gatev1b\x06proto3"
+//go:embed gate.binpb
+var file_runplan_gate_v1_gate_proto_rawDesc string
 
 var file_runplan_gate_v1_gate_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_runplan_gate_v1_gate_proto_msgTypes = make([]protoimpl.MessageInfo, 9)

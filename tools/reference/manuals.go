@@ -1,6 +1,4 @@
-//go:build manuals
-
-package app
+package main
 
 import (
 	"os"
@@ -11,16 +9,6 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 )
-
-// The release builds one program with this tag to write the manual pages: the renderer is 1 MB that no user needs.
-func init() {
-	more = append(more, func() *cobra.Command {
-		return &cobra.Command{
-			Use: "manuals FOLDER", Short: "Write a manual page for each command", Hidden: true, Args: cobra.ExactArgs(1),
-			RunE: func(cmd *cobra.Command, args []string) error { return manuals(cmd.Root(), args[0]) },
-		}
-	})
-}
 
 // manuals writes a manual page for each command into dir. Their date is SOURCE_DATE_EPOCH, else that of the release.
 func manuals(root *cobra.Command, dir string) error {

@@ -1,10 +1,9 @@
-package app
+package main
 
 import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,34 +13,8 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// more holds the commands that build tags add.
-var more []func() *cobra.Command
-
-// newDocsCommand generates the command line reference from the commands, so that both always agree.
-func newDocsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "docs FILE [RULES]",
-		Short:  "Write the command line reference, and the page of the rules",
-		Hidden: true,
-		Args:   cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := reference(cmd.Root())
-			if err != nil {
-				return err
-			}
-			if err := os.WriteFile(args[0], []byte(text), 0o644); err != nil || len(args) == 1 {
-				return err
-			}
-			if text, err = rulesPage(); err != nil {
-				return err
-			}
-			return os.WriteFile(args[1], []byte(text), 0o644)
-		},
-	}
-}
-
 // reference renders all commands as one page of markdown.
-func reference(root *cobra.Command) (string, error) {
+func reference(root *cobra.Command) string {
 	root.InitDefaultCompletionCmd() // cobra adds it only when a command runs
 	root.InitDefaultVersionFlag()
 	var b bytes.Buffer
@@ -73,7 +46,7 @@ func reference(root *cobra.Command) (string, error) {
 	for _, e := range cli.ExitCodes() {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // overview lists the commands by group, as the help does.
