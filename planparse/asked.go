@@ -3,6 +3,7 @@ package planparse
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
@@ -35,6 +36,15 @@ var (
 	askedPlace = lazyre.New(`(?i)\s(?:in|at|into|to)\s+(?:(?:the|a|new|file)\s+){0,3}` + askedFile)
 	// askedAside matches what is not about the place: a note in brackets, and an explanation.
 	askedAside = lazyre.New(`\s\([^)]*\)|(?:\s[—–-]+\s|[;:]\s).*`)
+	// askedNext matches where another instruction begins: "Export it; declare it in `a.d.ts` and add checks to `b.ts`".
+	askedNext = lazyre.New(`(?:;|(?:^|,?\s+)(?:and|then)|,)\s+(?:also\s+|then\s+)?(\p{L}+)\s`)
+	// askedFirst matches the place in front of the instruction: "In `README.md`, below the list, add a section".
+	askedFirst = lazyre.New("^(?i)(?:in|into|to|at the (?:top|end) of)\\s+(?:(?:the|file)\\s+)*`([^`\\s]+)`,?(.*)")
+	// askedNoun matches what is to be in a file, without a verb: "Tests in `a_test.py`", "Specs go to `a_spec.rb`".
+	askedNoun = lazyre.New(
+		"^(?i)(?:(?:the|new|unit|more)\\s+)*(?:tests?|specs?|cases|entries|docs?|documentation|an?\\s+" +
+			"(?:test|entry|section|note|line|paragraph|example))(?:\\s+for\\s[^.;:]{1,80}?)?\\s+(?:go(?:es)?\\s+|belongs?\\s+)?" +
+			"(?:in|to|into|at the (?:top|end) of)\\s+`([^`\\s]+)`(?:\\s+(\\w+))?")
 	// askedMore matches another file of the same instruction.
 	askedMore = lazyre.New("^(?i)\\s*(?:,|&|,?\\s*and)\\s+`([^`\\s]+)`")
 	// askedNot matches words that make a sentence no instruction for this file, or leave it open.
@@ -54,15 +64,58 @@ func (r *filesReader) asked(m *mark) {
 		return
 	}
 	line := string(m.text)
+	goesOn := m.kind == markText && r.asks == m.line-1
 	for _, sentence := range askedEnds.Split(line[len(askedMarks.FindString(line)):], -1) {
-		r.sentence(m, sentence)
+		goesOn = goesOn || instruction(leadingWord(sentence)) != ""
+		for _, clause := range clauses(sentence, goesOn) {
+			r.sentence(m, clause)
+		}
+		if r.asks = -1; goesOn && !strings.HasSuffix(sentence, ".") {
+			r.asks = m.line
+		}
+		goesOn = false
 	}
 }
 
-// sentence reads one sentence of a mark.
+// clauses splits a sentence before each instruction, if it is one or goes on with one of the line before.
+func clauses(sentence string, instructs bool) []string {
+	if !instructs {
+		return []string{sentence}
+	}
+	var out []string
+	from := 0
+	for _, m := range askedNext.Re().FindAllStringSubmatchIndex(sentence, -1) {
+		if instruction(strings.ToLower(sentence[m[2]:m[3]])) != "" {
+			out, from = append(out, sentence[from:m[0]]), m[2]
+		}
+	}
+	return append(out, sentence[from:])
+}
+
+// leadingWord returns the word that a sentence begins with, in lower case.
+func leadingWord(sentence string) string {
+	return strings.ToLower(strings.TrimRight(askedVerb.FindString(sentence), ": \t"))
+}
+
+// sentence reads one instruction of a mark.
 func (r *filesReader) sentence(m *mark, line string) {
 	open := func() bool {
 		return askedNot.MatchString(line) || saysMaybe([]byte(line)) || m.head != nil && askedElsewhere.Match(m.head.text)
+	}
+	if first := askedFirst.FindStringSubmatch(line); first != nil {
+		for _, c := range askedNext.Re().FindAllStringSubmatch(","+first[2]+" ", -1) {
+			if does := instruction(strings.ToLower(c[1])); does != "" && does != "delete" && !open() {
+				r.ask(m, "modify", true, first[1])
+				return
+			}
+		}
+		return
+	}
+	if noun := askedNoun.FindStringSubmatch(line); noun != nil {
+		if !open() && (noun[2] == "" || slices.Contains(afterPlace, strings.ToLower(noun[2]))) {
+			r.ask(m, "modify", true, noun[1])
+		}
+		return
 	}
 	if in := askedIn.FindStringSubmatch(line); in != nil && !open() {
 		r.ask(m, "modify", true, in[1])
@@ -72,8 +125,7 @@ func (r *filesReader) sentence(m *mark, line string) {
 		r.ask(m, instruction(strings.TrimSuffix(last[2], "する")), false, last[1])
 		return
 	}
-	verb := askedVerb.FindString(line)
-	rest, verb := line[len(verb):], strings.ToLower(strings.TrimRight(verb, ": \t"))
+	verb, rest := leadingWord(line), line[len(askedVerb.FindString(line)):]
 	does := instruction(verb)
 	if does == "" {
 		return
@@ -95,6 +147,10 @@ func (r *filesReader) sentence(m *mark, line string) {
 	}
 }
 
+// afterPlace holds words that go on after the place of something new. After others the sentence says how things are:
+// "Tests in `a_test.py` pass".
+var afterPlace = []string{"for", "under", "below", "above", "that", "which", "with", "and", "of", "about", "as"}
+
 // ask adds promises about files to the batch.
 func (r *filesReader) ask(m *mark, does string, place bool, paths ...string) {
 	b := &r.plan.Batches[m.owner.batch]
@@ -112,7 +168,7 @@ func instruction(verb string) string {
 	switch verb {
 	case "write", "anlegen", "crea", "cree", "crie", "créez", "创建", "создай", "создайте":
 		return "create"
-	case "implement", "define", "register", "export", "实现", "実装", "구현":
+	case "implement", "define", "register", "export", "declare", "describe", "document", "mention", "实现", "実装", "구현":
 		return "modify"
 	case "creates", "new", "modifies", "modified", "change", "replace", "deletes", "deleted":
 		return ""

@@ -17,6 +17,7 @@ type filesReader struct {
 	more  string // label of the item whose list continues on the next line, "" without one
 	batch int32
 	root  string // folder of the author's machine that contains all linked files, "" if it is not known yet
+	asks  int    // the last line, if an instruction in it goes on
 }
 
 // mark reads one mark. It returns the path that the line creates, if it names exactly one: a fence directly below is
