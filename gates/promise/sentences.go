@@ -112,11 +112,16 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 		}
 	}
 	w.errors()
-	w.calls()
+	e, known := w.effects()
+	if !known || !w.unwired(e) {
+		w.calls()
+		if known && !w.unmoved(e) {
+			w.corrected(e)
+		}
+	}
 	w.options()
 	w.cases()
 	w.values()
-	w.corrected()
 	w.answers()
 	w.special()
 	w.answered()
@@ -300,7 +305,7 @@ func (w wording) calls() {
 			continue
 		}
 		q := "`?" + `(?:\w+\.)*` + regexp.QuoteMeta(name) + `\b`
-		asks := regexp.MustCompile(`(?i:\b(?:calls?|uses?|invokes?|wires?|registers?|hooks?|plugs?)\s+(?:it\s+|the\s+|new\s+|up\s+|in\s+)*(?:(?:function|method|class|helper|hook|middleware|command|handler)\s+)?)` +
+		asks := regexp.MustCompile(`(?i:\b(?:calls?|uses?|invokes?|wires?|registers?|hooks?|plugs?)\s+(?:it\s+|the\s+|an?\s+|new\s+|up\s+|in\s+)*(?:(?:function|method|class|helper|hook|middleware|command|handler)\s+)?)` +
 			q + `|` + q +
 			`(?s:.*?)\b(?i:(?:wire|register|hook|plug|mount|install)s?\s+(?:it|them)\b|(?:call|use)s?\s+(?:it|them)\s+(?:in|from|by|before|after|at|for|inside)\b|(?:is|be|gets)\s+(?:called|used|registered|wired|hooked|plugged))`)
 		for _, text := range w.sentences {
