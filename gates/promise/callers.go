@@ -17,12 +17,13 @@ type effects struct {
 	in      map[string][]string // the files that declare them
 	old     map[string]bool     // names of functions that changed files had before
 	changed map[string]bool     // names that the change adds, changes or removes, also outside of functions
-	loose   bool                // lines outside of functions changed, and it is unknown what depends on them
+	outside bool                // lines outside of functions changed
+	loose   bool                // one of them declares no name, so it is unknown what depends on it
 }
 
 // effects returns what the change does; known is false if it has a file that cannot be read as code.
 func (w wording) effects() (e effects, known bool) {
-	e = effects{map[string]string{}, map[string][]string{}, map[string]bool{}, map[string]bool{}, false}
+	e = effects{map[string]string{}, map[string][]string{}, map[string]bool{}, map[string]bool{}, false, false}
 	for _, f := range w.files {
 		switch {
 		case language.IsTest(f.Path) || prose.MatchString(f.Path) && !settings.MatchString(f.Path):
@@ -46,6 +47,7 @@ func (w wording) effects() (e effects, known bool) {
 		for _, n := range names {
 			e.changed[n] = true
 		}
+		e.outside = e.outside || old[""] != now[""]
 		e.loose = e.loose || !sure
 	}
 	delete(e.changed, "")

@@ -123,8 +123,9 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.cases()
 	w.values()
 	w.answers()
-	w.special()
-	w.answered()
+	if !w.special() && !w.answered() {
+		w.pieced()
+	}
 	w.fixedTexts()
 	w.unread()
 	w.unreadFields()

@@ -31,7 +31,7 @@ var (
 // corrected finds a function that the batch wants to be corrected, and that is as before with all that it calls. A
 // sentence about several functions that are wrong counts if one of them has changed.
 func (w wording) corrected(e effects) {
-	if e.loose || len(e.changed) == 0 {
+	if e.outside || len(e.changed) == 0 {
 		return
 	}
 	changed, all, asBefore := e.changed, e.all, e.asBefore
