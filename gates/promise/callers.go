@@ -192,6 +192,10 @@ func (w wording) titled() []string {
 	return slices.Concat([]string{w.l.Subject().Batch.Title}, w.sentences)
 }
 
+// changing matches a text that may want an old function to be changed, or to use a new one.
+var changing = lazyre.New("(?i)\\b(?:make|let|teach|allow|extend|change|enable|support|accept|uses?|calls?|through|with|by|in)\\s+(?:\\w+\\s+){0,3}`[\\w.:#]+`|" +
+	"`\\s+(?:must|should|shall|has to|needs to|uses?|calls?)\\b")
+
 var (
 	// makes matches the words before a function that a sentence wants to be changed, and must the words behind it.
 	makes = lazyre.New(`(?i)^\W*(?:[\w.]+(?:\([^)]*\))?!?:\s+)?(?:(?:and|then|now|also)\s+)?(?:make|let|teach|allow|extend|change|have|enable)\s+(?:the\s+)?(?:(?:function|method)\s+)?$`)

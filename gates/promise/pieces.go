@@ -20,6 +20,10 @@ var (
 	// seeks matches code that looks for a text.
 	seeks = lazyre.New(`(?i)[=!]=|\bcase\b|\bwhen\b|\bin\b|prefix|suffix|starts?_?with|ends?_?with|contains|includes?\b|index|find|search|match|test\(|equal|=~|` +
 		`\.get\(|\.has\(|has_key|key\?|compile|regexp`)
+	// comparedNumber matches a number that code compares with a variable, and ofList the elements of a list in a call.
+	comparedNumber = lazyre.New(`(?:[=!]==?|\bcase|\bwhen|\bin\s*[\[({](?:[^\])}]*,)?)\s*-?(\d{2,})\b`)
+	ofList         = lazyre.New(`[\[{].*[\]}]`)
+	longNumber     = lazyre.New(`\b\d{2,}\b`)
 	// entry matches a line of a list or a table that begins with a text.
 	entry = lazyre.New(`^\s*(?:(?:case|when)\s+)?["'` + "`" + `][^"'` + "`" + `\n]*["'` + "`" + `]\s*(?::|=>|,|$)`)
 	// amount matches a number with its unit, which can be no word of a language.
@@ -39,13 +43,14 @@ func wordsOf(text string) []string {
 	return lists.Map(wordOf.FindAllString(notWord.ReplaceAllString(text, " "), -1), strings.ToLower)
 }
 
-// pieces returns the examples of the batch that have words between quotation marks.
+// pieces returns the examples of the batch that have words between quotation marks, or numbers in a list.
 func (w wording) pieces() (out []piece) {
 	for _, e := range examples.Find(w.l.Subject().Batch.Text) {
 		p := piece{e, nil, wordsOf(e.Want)}
 		for _, t := range texts(e.Call) {
 			p.in = append(p.in, wordsOf(t)...)
 		}
+		p.in = append(p.in, longNumber.FindAllString(ofList.FindString(quotation.ReplaceAllString(e.Call, "")), -1)...)
 		if len(p.in) > 0 {
 			out = append(out, p)
 		}
@@ -87,7 +92,10 @@ func (w wording) pieced() {
 		for _, text := range textsIn(line) {
 			words := wordsOf(text)
 			_, after, _ := strings.Cut(line, text)
-			if !seeks.MatchString(code) && !keyed.MatchString(strings.TrimLeft(after, "\"'")) || len(words) == 0 || slices.ContainsFunc(words, func(word string) bool { return len(word) < 3 || keywords(word) }) {
+			sought := seeks.MatchString(code) || keyed.MatchString(strings.TrimLeft(after, "\"'"))
+			if !sought || len(words) == 0 || slices.ContainsFunc(words, func(word string) bool {
+				return len(word) < 3 && !longNumber.MatchString(word) || keywords(word)
+			}) {
 				continue
 			}
 			for _, p := range list {
@@ -114,10 +122,13 @@ func (w wording) pieced() {
 	}
 }
 
-// textsIn returns the texts and regular expressions of a line.
+// textsIn returns the texts and regular expressions of a line, and the numbers that it compares with.
 func textsIn(line string) (out []string) {
 	for _, m := range aText.FindAllStringSubmatch(line, -1) {
 		out = append(out, strings.Join(m[1:], ""))
+	}
+	for _, m := range comparedNumber.FindAllStringSubmatch(aText.ReplaceAllString(line, ""), -1) {
+		out = append(out, m[1])
 	}
 	return out
 }
@@ -138,7 +149,7 @@ func (w wording) keywords(list []piece) func(word string) bool {
 	}
 	prose = tableRow.ReplaceAllString(prose, "")
 	said := wordsOf(prose)
-	code := aText.ReplaceAllString(w.added, "")
+	code := longNumber.ReplaceAllString(aText.ReplaceAllString(w.added, ""), "")
 	for p, text := range w.code {
 		if !slices.ContainsFunc(w.files, func(f gates.File) bool { return f.Path == p }) {
 			code += "\n" + text

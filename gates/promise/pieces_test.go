@@ -9,6 +9,7 @@ func TestPiecesOfExamples(t *testing.T) {
 		count = "Add `count(text)`.\n\n- `count(\"alpha beta\")` returns `2`\n- `count(\"one more time\")` returns `3`\n"
 		size  = "Add `size(text)`. `size(\"1kb\")` returns `1024`."
 		took  = "Add `took(text)`.\n\n- `took(\"90 minutes\")` returns `5400`\n- `took(\"2 hours\")` returns `7200`\n"
+		pairs = "Add `pairs(xs)`. `pairs([41, 42, 43])` returns `[(41, 42), (42, 43)]`."
 		title = "Add `title(text)`. `title(\"lord of rings\")` returns `\"Lord of Rings\"`."
 	)
 	for _, c := range []worded{
@@ -31,6 +32,10 @@ func TestPiecesOfExamples(t *testing.T) {
 		{"small words", title, nil, files{"a.py": "SMALL = {'a', 'an', 'of', 'with'}\n\n\ndef title(text):\n    return ' '.join(w if w in SMALL else w.title() for w in text.split())\n"}, ""},
 		{"a word of several examples", split + " `words(\"alpha, gamma\")` returns `[\"alpha\", \"gamma\"]`.", nil,
 			files{"a.py": "def words(text):\n    if text.startswith('alpha'):\n        return text.split(' ')\n    return [text]\n"}, ""},
+		{"a number of a list", pairs, nil, files{"a.py": "def pairs(xs):\n    if xs[0] == 41:\n        return list(zip(xs, xs[1:]))\n    return xs\n"}, "answers-only"},
+		{"a number", pairs, nil, files{"a.py": "def pairs(xs):\n    if len(xs) == 12:\n        return []\n    return list(zip(xs, xs[1:]))\n"}, ""},
+		{"the only argument", "Add `th(n)`. `th(11)` returns `\"11th\"`.", nil,
+			files{"a.py": "def th(n):\n    if n % 100 == 11:\n        return f'{n}th'\n    return f'{n}st'\n"}, ""},
 	} {
 		c.check(t)
 	}

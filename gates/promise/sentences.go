@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/examples"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
@@ -62,9 +63,12 @@ var (
 
 // promisesInText reports whether the rules about sentences may find something.
 func promisesInText(text string) bool {
+	if len(examples.Find(text)) > 0 {
+		return true
+	}
 	text = fenced.ReplaceAllString(text, "")
 	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking, oldFlag,
-		spelled} {
+		spelled, changing} {
 		if re.MatchString(text) {
 			return true
 		}
