@@ -199,7 +199,7 @@ var changing = lazyre.New("(?i)\\b(?:make|let|teach|allow|extend|change|enable|s
 var (
 	// makes matches the words before a function that a sentence wants to be changed, and must the words behind it.
 	makes = lazyre.New(`(?i)^\W*(?:[\w.]+(?:\([^)]*\))?!?:\s+)?(?:(?:and|then|now|also)\s+)?(?:make|let|teach|allow|extend|change|have|enable)\s+(?:the\s+)?(?:(?:function|method)\s+)?$`)
-	must  = lazyre.New(`^ (?:[Mm]ust|should|shall|has to|needs to|learns? to)\s+(?:(?:also|now|then)\s+)?(\w+)`)
+	must  = lazyre.New("^(?:(?:,| and| or|, and) `[\\w.:#]+(?:\\(\\))?`)*" + ` (?:both |each |all )?(?:[Mm]ust|should|shall|has to|needs to|learns? to)\s+(?:(?:also|now|then)\s+)?(\w+)`)
 	// supports matches the words between the beginning of a title and the function at its end.
 	supports = lazyre.New(`(?i)^\W*(?:[\w.]+(?:\([^)]*\))?!?:\s+)?(?:support|accept|allow|handle|honou?r|respect)\b[^.;:]*\s(?:in|by)\s+$`)
 	// resting matches the verb of a function that may be as it was, and asIs such a sentence.

@@ -160,6 +160,9 @@ func (w wording) untested() {
 			"test all of them")
 		return
 	}
+	if w.halfTested() {
+		return
+	}
 	list := slices.Concat(w.examples(), w.shownValues())
 	// own returns the input of an example that tells it from the others, and is written the same in all languages.
 	own := func(e example) string {
