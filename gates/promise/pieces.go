@@ -39,6 +39,15 @@ type piece struct {
 	in, out []string
 }
 
+// has reports whether the call has all of the words, and hands whether the result has a word of the call.
+func (p piece) has(words []string) bool {
+	return !slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(p.in, word) })
+}
+
+func (p piece) hands(word string) bool {
+	return slices.Contains(p.in, word) && slices.Contains(p.out, word)
+}
+
 func wordsOf(text string) []string {
 	return lists.Map(wordOf.FindAllString(notWord.ReplaceAllString(text, " "), -1), strings.ToLower)
 }
@@ -66,53 +75,32 @@ func (w wording) pieced() {
 	if len(list) == 0 || w.asksTable() {
 		return
 	}
-	keywords := w.keywords(list)
+	keyword := w.keywords(list)
+	handed := func(word string) bool { return slices.ContainsFunc(list, func(p piece) bool { return p.hands(word) }) }
 	var answers []string
-	lines := slices.Collect(func(yield func(string) bool) {
-		w.newLines()(func(line, _ string) bool { return yield(line) })
-	})
-	for i, line := range lines {
-		code := aText.ReplaceAllString(line, "")
-		if forPeople.MatchString(code) || imports.MatchString(line) {
+	last := ""
+	for line, next := range w.newLines() {
+		code, near := aText.ReplaceAllString(line, ""), around(last, line, next)
+		last = line
+		if forPeople.MatchString(code) || imports.MatchString(line) || moreWords(list, near) {
 			continue
 		}
-		near := line
-		for _, at := range []int{i - 1, i + 1} {
-			if at >= 0 && at < len(lines) && entry.MatchString(lines[at]) {
-				near += "\n" + lines[at]
-			}
-		}
-		if slices.ContainsFunc(textsIn(near), func(t string) bool {
-			return slices.ContainsFunc(wordsOf(t), func(word string) bool {
-				return !slices.ContainsFunc(list, func(p piece) bool { return slices.Contains(p.in, word) || slices.Contains(p.out, word) })
-			})
-		}) {
-			continue // a list of more words
-		}
+		values := lists.Map(valueInCode.FindAllString(line+"\n"+next, -1), unquoted)
 		for _, text := range textsIn(line) {
 			words := wordsOf(text)
 			_, after, _ := strings.Cut(line, text)
 			sought := seeks.MatchString(code) || keyed.MatchString(strings.TrimLeft(after, "\"'"))
-			if !sought || len(words) == 0 || slices.ContainsFunc(words, func(word string) bool {
-				return len(word) < 3 && !longNumber.MatchString(word) || keywords(word)
-			}) {
+			if !sought || len(words) == 0 || slices.ContainsFunc(words, keyword) {
 				continue
 			}
-			for _, p := range list {
-				if slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(p.in, word) }) {
-					continue
-				}
-				handed := !slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(p.out, word) })
-				beside := slices.Contains(lists.Map(valueInCode.FindAllString(strings.Join(lines[i:min(i+3, len(lines))], "\n"), -1), unquoted),
-					unquoted(p.Want))
-				switch {
-				case handed, beside && amount.MatchString(text):
-					w.broken(RuleAnswersOnly, "", "the new code knows a part of an example of the batch: "+shown(text),
-						"compute the result for every input")
-					return
-				case beside && len(p.in) > 1:
-					answers = lists.Add(answers, p.Call)
-				}
+			answer := lists.First(list, func(p piece) bool { return p.has(words) && slices.Contains(values, unquoted(p.Want)) })
+			switch {
+			case lists.Count(words, handed) == len(words), answer.Call != "" && amount.MatchString(text):
+				w.broken(RuleAnswersOnly, "", "the new code knows a part of an example of the batch: "+shown(text),
+					"compute the result for every input")
+				return
+			case len(answer.in) > 1:
+				answers = lists.Add(answers, answer.Call)
 			}
 		}
 	}
@@ -120,6 +108,26 @@ func (w wording) pieced() {
 		w.broken(RuleAnswersOnly, "", "the new code has parts of the examples of the batch as special cases: "+
 			shown(strings.Join(answers, ", ")), "compute the result for every input")
 	}
+}
+
+// around returns a line of code with those before and after it that are entries of the same list.
+func around(last, line, next string) string {
+	next, _, _ = strings.Cut(next, "\n")
+	for _, other := range []string{last, next} {
+		if entry.MatchString(other) {
+			line += "\n" + other
+		}
+	}
+	return line
+}
+
+// moreWords reports whether texts in code have words that no example has.
+func moreWords(list []piece, code string) bool {
+	return slices.ContainsFunc(textsIn(code), func(text string) bool {
+		return slices.ContainsFunc(wordsOf(text), func(word string) bool {
+			return !slices.ContainsFunc(list, func(p piece) bool { return slices.Contains(p.in, word) || slices.Contains(p.out, word) })
+		})
+	})
 }
 
 // textsIn returns the texts and regular expressions of a line, and the numbers that it compares with.
@@ -162,7 +170,7 @@ func (w wording) keywords(list []piece) func(word string) bool {
 	}
 	code = strings.ToLower(code)
 	return func(word string) bool {
-		return universal.MatchString(word) || names(code, word) ||
+		return len(word) < 3 && !longNumber.MatchString(word) || universal.MatchString(word) || names(code, word) ||
 			lists.Count(list, func(p piece) bool { return slices.Contains(p.in, word) }) > 1 ||
 			slices.ContainsFunc(said, func(s string) bool {
 				short, long := min(len(s), len(word)), max(len(s), len(word))

@@ -23,6 +23,8 @@ var wrongs = map[string]string{"+": "-", "-": "+", "*": "+", "/": "*", "%": "*",
 
 var (
 	part = lazyre.New(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`" + `|//.*|#.*|[\w.$]+|[^\s\w"'` + "`" + `]+`)
+	// withPatterns is part for languages in which a regular expression is written between slashes.
+	withPatterns = lazyre.New(`\(?/[^\s/*](?:[^/\\\n]|\\.)*/[a-z]*|` + part.String())
 	// begins matches lines at which a statement may begin, and goesOn lines after which the next one is not a statement.
 	begins   = lazyre.New(`^\s*(?:return|if|for|while|let|const|var|raise|throw|[\w.\[\]$@]+(?:, *\w+)* *:?[-+*/]?= |[\w.:]+\()|^\s*[\w()$]+ [-+*/%] `)
 	goesOn   = lazyre.New(`(?:[(\[,\\=|&+*/?:.-]|\band|\bor|\bnot)\s*$`)
@@ -175,7 +177,11 @@ func deep(line string) int { return len(line) - len(strings.TrimLeft(line, " \t"
 
 // withWrongOperators replaces the operators of a line, outside of texts and comments.
 func withWrongOperators(line, ext string) string {
-	return part.ReplaceAllStringFunc(line, func(w string) string {
+	parts := part
+	if ext == ".js" || ext == ".rb" {
+		parts = withPatterns
+	}
+	return parts.ReplaceAllStringFunc(line, func(w string) string {
 		if to, ok := wrongs[w]; ok && (ext != ".sh" || len(w) == 1 && strings.Contains("+-*/%", w)) {
 			return to
 		}
