@@ -120,12 +120,18 @@ type mention struct {
 }
 
 // inSentence matches a name in code, and one that can only be a name of code.
-var inSentence = lazyre.New("`((?:\\w+[.:#]+)*)(\\w{3,})[?!]?(\\([^`]*\\))?`|\\b((?:\\w+[.#])*)(\\w*(?:_|[a-z][A-Z])\\w+)\\b(\\(\\))?")
+var inSentence = lazyre.New("`((?:\\w+[.:#]+)*)(\\w{3,})[?!]?(\\([^`]*\\))?`|" + `\b((?:\w+[.#])+)(\w{3,})\b(\(\))?|\b()(\w{3,})(\(\))|` +
+	`\b()(\w*(?:_|[a-z][A-Z])\w+)\b()`)
 
 func mentionsIn(text string) []mention {
-	return lists.Map(inSentence.FindAllStringSubmatchIndex(text, -1), func(at []int) mention {
-		group := func(i int) string { return text[max(at[2*i], 0):max(at[2*i+1], 0)] }
-		return mention{group(2) + group(5), at[0], at[1], group(1)+group(3)+group(4)+group(6) != ""}
+	return lists.Map(inSentence.FindAllStringSubmatchIndex(text, -1), func(at []int) (m mention) {
+		m.from, m.to = at[0], at[1]
+		for i := 2; i < len(at); i += 6 { // the groups of each form: what is before the name, the name, what is behind it
+			if at[i] >= 0 {
+				m.name, m.clear = text[at[i+2]:at[i+3]], at[i] < at[i+1] || at[i+4] < at[i+5]
+			}
+		}
+		return m
 	})
 }
 
@@ -199,7 +205,9 @@ var changing = lazyre.New("(?i)\\b(?:make|let|teach|allow|extend|change|enable|s
 var (
 	// makes matches the words before a function that a sentence wants to be changed, and must the words behind it.
 	makes = lazyre.New(`(?i)^\W*(?:[\w.]+(?:\([^)]*\))?!?:\s+)?(?:(?:and|then|now|also)\s+)?(?:make|let|teach|allow|extend|change|have|enable)\s+(?:the\s+)?(?:(?:function|method)\s+)?$`)
-	must  = lazyre.New("^(?:(?:,| and| or|, and) `[\\w.:#]+(?:\\(\\))?`)*" + ` (?:both |each |all )?(?:[Mm]ust|should|shall|has to|needs to|learns? to)\s+(?:(?:also|now|then)\s+)?(\w+)`)
+	// madeName matches a name without marks of code that can be the subject of such a sentence.
+	madeName = lazyre.New(`(?i)^\W*(?:make|let|teach)\s+(\w{3,})\s+\w`)
+	must     = lazyre.New("^(?:(?:,| and| or|, and) `[\\w.:#]+(?:\\(\\))?`)*" + ` (?:both |each |all )?(?:[Mm]ust|should|shall|has to|needs to|learns? to)\s+(?:(?:also|now|then)\s+)?(\w+)`)
 	// supports matches the words between the beginning of a title and the function at its end.
 	supports = lazyre.New(`(?i)^\W*(?:[\w.]+(?:\([^)]*\))?!?:\s+)?(?:support|accept|allow|handle|honou?r|respect)\b[^.;:]*\s(?:in|by)\s+$`)
 	// resting matches the verb of a function that may be as it was, and asIs such a sentence.
@@ -217,7 +225,11 @@ func (w wording) unmoved(e effects) bool {
 		return false
 	}
 	for i, text := range w.titled() {
-		for _, m := range mentionsIn(text) {
+		list := mentionsIn(text)
+		if at := madeName.FindStringSubmatchIndex(text); at != nil {
+			list = append(list, mention{text[at[2]:at[3]], at[2], at[3], false})
+		}
+		for _, m := range list {
 			before, after := text[:m.from], text[m.to:]
 			verb := must.FindStringSubmatch(after)
 			asks := makes.MatchString(before) || verb != nil && !resting.MatchString(verb[1]) || i == 0 && supports.MatchString(before) && strings.Trim(after, ". ") == ""
