@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// effects is what a change does to the functions of the code.
+// effects describes what a change does to the functions of the code.
 type effects struct {
 	all     map[string]string   // the functions of the tree by their names, see [functionsOf]
 	in      map[string][]string // the files that declare them
