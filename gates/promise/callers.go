@@ -75,8 +75,8 @@ var (
 	goImport = lazyre.New(`^\s+(?:[\w.]+ )?"[^"]*"$`)
 )
 
-// outsideNames returns the names of the lines outside of functions that differ. sure is false if one of them declares no
-// name, so that it may change anything.
+// outsideNames returns the names of the lines outside of functions that differ. sure is false if one of them declares
+// no name, so that it may change anything.
 func outsideNames(was, now string) (names []string, sure bool) {
 	sure = true
 	differ := func(text, other string) {
@@ -141,6 +141,9 @@ var (
 		`in terms of|with)\s+(?:(?:an?|the|its|new|own|small|shared|private|internal|helper|function|method|field|option|setting|constant)\s+)*$`)
 	takes = lazyre.New(`(?i)^,?\s*(?:(?:which|that|and)\s+)?(?:(?:is|are|to be|should be|must be|gets?)\s+)?(?:used|called|invoked|read|use (?:it|them)|call (?:it|them))\s+` +
 		`(?:by|in|from|inside|within|of)\s+(?:the\s+)?(?:(?:function|method)\s+)?$`)
+	// strictly matches words between two functions, one of which must use the other, and thing those behind what is none.
+	strictly = lazyre.New(`(?i)\b(?:must|should|shall|has to|needs to)\b.*\b(?:calls?|uses?|invokes?|delegates? to|through|via|based on|in terms of)\b`)
+	thing    = lazyre.New(`(?i)^\s+(?:options?|flags?|parameters?|params?|arguments?|fields?|settings?|attributes?|files?|types?|columns?|keys?|values?|class|module)\b`)
 	// useIn matches the words before a function that a sentence wants to be used, and inside those behind it.
 	useIn  = lazyre.New(`(?i)\b(?:use|call|invoke|apply|wire)\s+(?:(?:it|an?|the|new|helper|function|method)\s+)*$`)
 	inside = lazyre.New(`(?i)^\s*(?:into|in|from|inside|within)\s+(?:the\s+)?(?:(?:function|method)\s+)?$`)
@@ -149,8 +152,8 @@ var (
 		`(?:start|begin|end)s?|equals?|same|like|as|than|unlike|similar\w*|beside\w*|instead|not|no|never|without|may|can|could|might|optional\w*|or|but|when|if|unless)\b|n't\b|[;.]\s`)
 )
 
-// unwired finds a new name of the change that a sentence wants an old function to use, such as "`format` uses a new
-// helper `runeLen`": neither this function nor one that it calls has the name.
+// unwired finds a name that a sentence wants a function to use, such as "`format` uses a new helper `runeLen`": neither
+// this function nor one that it calls has the name. One of the two is new, or the sentence says that it must be so.
 func (w wording) unwired(e effects) bool {
 	for _, text := range w.titled() {
 		if described.MatchString(text) || ofTests.MatchString(text) || goesAway.MatchString(text) {
@@ -159,19 +162,22 @@ func (w wording) unwired(e effects) bool {
 		list := mentionsIn(text)
 		for i, user := range list {
 			for j, fresh := range list {
-				if i == j || e.all[user.name] == "" || !e.old[user.name] || !w.isNew(fresh.name) {
+				isNew := w.isNew(fresh.name)
+				if i == j || e.all[user.name] == "" || !e.old[user.name] && !e.changed[user.name] || !isNew && e.all[fresh.name] == "" {
 					continue
 				}
 				asks := false
 				if user.to <= fresh.from {
 					between := text[user.to:fresh.from]
 					asks = hands.MatchString(between) && !apart.MatchString(between) &&
+						(isNew || strictly.MatchString(between) && !thing.MatchString(text[fresh.to:])) &&
 						!slices.ContainsFunc(list[i+1:j], func(m mention) bool { return e.old[m.name] })
-				} else if fresh.to <= user.from {
+				} else if fresh.to <= user.from && isNew {
 					between := text[fresh.to:user.from]
 					asks = takes.MatchString(between) || inside.MatchString(between) && useIn.MatchString(text[:fresh.from])
 				}
-				if asks && !reaches(e.all, user.name, map[string]bool{fresh.name: true}) && !names(listless(e.all[""]), fresh.name) {
+				uses := reaches(e.all, user.name, map[string]bool{fresh.name: true}) || names(listless(e.all[""]), fresh.name)
+				if asks && !uses {
 					w.broken(RuleNotCalled, "", "the batch wants "+user.name+" to use "+fresh.name+
 						", but neither it nor a function that it calls does", "use it where the batch says so")
 					return true
@@ -203,13 +209,17 @@ var changing = lazyre.New("(?i)\\b(?:make|let|teach|allow|extend|change|enable|s
 	"`\\s+(?:must|should|shall|has to|needs to|uses?|calls?)\\b")
 
 var (
-	// makes matches the words before a function that a sentence wants to be changed, and must the words behind it.
+	// makes matches the words before a function that a sentence wants to be changed, also and must the words behind it.
 	makes = lazyre.New(`(?i)^\W*(?:[\w.]+(?:\([^)]*\))?!?:\s+)?(?:(?:and|then|now|also)\s+)?(?:make|let|teach|allow|extend|change|have|enable)\s+(?:the\s+)?(?:(?:function|method)\s+)?$`)
 	// madeName matches a name without marks of code that can be the subject of such a sentence.
 	madeName = lazyre.New(`(?i)^\W*(?:make|let|teach)\s+(\w{3,})\s+\w`)
+	also     = lazyre.New(`^ (?:also|now) (?:accept|take|return|support|handle|read|write|refuse|reject|raise|throw|merge|know|allow)s\b`)
 	must     = lazyre.New("^(?:(?:,| and| or|, and) `[\\w.:#]+(?:\\(\\))?`)*" + ` (?:both |each |all )?(?:[Mm]ust|should|shall|has to|needs to|learns? to)\s+(?:(?:also|now|then)\s+)?(\w+)`)
 	// supports matches the words between the beginning of a title and the function at its end.
-	supports = lazyre.New(`(?i)^\W*(?:[\w.]+(?:\([^)]*\))?!?:\s+)?(?:support|accept|allow|handle|honou?r|respect)\b[^.;:]*\s(?:in|by)\s+$`)
+	supports = lazyre.New(`(?i)^\W*(?:[\w.]+(?:\([^)]*\))?!?:\s+)?(?:(?:support|accept|allow|handle|honou?r|respect)\b[^.;:]*\s(?:in|by)|[^.;:]*\sin)\s+$`)
+	// beside matches words of a title about something that is not what the function does.
+	beside = lazyre.New(`(?i)\b(?:tests?|specs?|docs?|docstrings?|documentation|documented|comments?|examples?|benchmarks?|types?|typos?|names?|renam\w*|uses?|used|calls?|remov\w*|drop|` +
+		`deprecat\w*|inlin\w*|warnings?|lint|races?|allocations?|speed)\b`)
 	// resting matches the verb of a function that may be as it was, and asIs such a sentence.
 	resting = lazyre.New(`(?i)^(?:not|never|be|still|stay|remain|keep|continue|only|always|have|get)$`)
 	asIs    = lazyre.New(`(?i)\b(?:still|stays?|remains?|keeps?|continues?|as (?:before|today|now)|unchanged|already|instead)\b`)
@@ -217,9 +227,9 @@ var (
 	otherThing = lazyre.New(`(?i)\b(?:options?|parameters?|params?|arguments?|flags?|fields?|settings?|attributes?|columns?|keys?|values?|propert(?:y|ies)|variables?|types?|files?|commands?|subcommands?)\s+$`)
 )
 
-// unmoved finds an old function that a sentence or the title wants to be changed, such as "Make `parse` accept hex", and
-// that is as before with all that it calls. The change only adds functions, which it does not use, or changes others
-// that use it.
+// unmoved finds an old function that a sentence or the title wants to be changed, such as "Make `parse` accept hex",
+// and that is as before with all that it calls. The change only adds functions, which it does not use, or changes
+// others that use it.
 func (w wording) unmoved(e effects) bool {
 	if len(e.changed) == 0 || e.loose || behavesSame.MatchString(w.l.Subject().Batch.Title) {
 		return false
@@ -232,13 +242,14 @@ func (w wording) unmoved(e effects) bool {
 		for _, m := range list {
 			before, after := text[:m.from], text[m.to:]
 			verb := must.FindStringSubmatch(after)
-			asks := makes.MatchString(before) || verb != nil && !resting.MatchString(verb[1]) || i == 0 && supports.MatchString(before) && strings.Trim(after, ". ") == ""
+			asks := makes.MatchString(before) || verb != nil && !resting.MatchString(verb[1]) || also.MatchString(after) ||
+				i == 0 && supports.MatchString(before) && strings.Trim(after, ". ") == "" && !beside.MatchString(before)
 			if !asks || asIs.MatchString(text) || described.MatchString(text) || otherThing.MatchString(before) ||
 				!e.old[m.name] || !e.asBefore(m.name) || w.otherwise(m) || e.aside(m.name) {
 				continue
 			}
-			w.broken(RuleNotCorrected, "", "the batch changes what "+m.name+" does, but neither it nor a function that it calls has changed",
-				"change "+m.name+" itself")
+			w.broken(RuleNotCorrected, "", "the batch changes what "+m.name+
+				" does, but neither it nor a function that it calls has changed", "change "+m.name+" itself")
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 var (
@@ -22,8 +23,8 @@ var (
 
 const pairName = "`?(?:\\w+[.:#]+)*(\\w{3,})(?:\\(\\))?`?"
 
-// halfTested finds a pair of functions, parameters or fields of which a sentence says the same, where the new and changed
-// tests have one and not the other. The batch asks for tests.
+// halfTested finds a pair of functions, parameters or fields of which a sentence says the same, where the new and
+// changed tests have one and not the other. The batch asks for tests.
 func (w wording) halfTested() bool {
 	tests := w.changedTests()
 	if tests == "" {
@@ -59,10 +60,11 @@ func (w wording) halfTested() bool {
 		if !known(pair[0]) || !known(pair[1]) || !anyCase(touched, pair[0], "") && !anyCase(touched, pair[1], "") {
 			continue
 		}
-		absent := slices.DeleteFunc(slices.Clone(pair), func(n string) bool { return strings.Contains(folded(tests), folded(n)) })
-		if len(absent) == 1 && slices.ContainsFunc(pair, func(n string) bool { return anyCase(tests, n, `["']?\s*(?:[:=(]|=>)`) }) {
-			w.broken(RuleExampleUntested, "", "the batch speaks of "+pair[0]+" and "+pair[1]+" and asks for tests, but no new or changed test has "+
-				absent[0], "test both")
+		absent := lists.Filter(pair, func(n string) bool { return !strings.Contains(folded(tests), folded(n)) })
+		set := func(n string) bool { return anyCase(tests, n, `["']?\s*(?:[:=(]|=>)`) }
+		if len(absent) == 1 && slices.ContainsFunc(pair, set) {
+			w.broken(RuleExampleUntested, "", "the batch speaks of "+pair[0]+" and "+pair[1]+
+				" and asks for tests, but no new or changed test has "+absent[0], "test both")
 			return true
 		}
 	}
@@ -71,7 +73,8 @@ func (w wording) halfTested() bool {
 
 // anyCase reports whether code has a name in any style, with what follows it.
 func anyCase(code, name, after string) bool {
-	return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(folded(name)) + `\b` + after).MatchString(strings.ReplaceAll(code, "_", ""))
+	return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(folded(name)) + `\b` + after).
+		MatchString(strings.ReplaceAll(code, "_", ""))
 }
 
 // changedTests returns the names and texts of the tests that are new or changed, and all new lines of files of tests.

@@ -125,7 +125,9 @@ func around(last, line, next string) string {
 func moreWords(list []piece, code string) bool {
 	return slices.ContainsFunc(textsIn(code), func(text string) bool {
 		return slices.ContainsFunc(wordsOf(text), func(word string) bool {
-			return !slices.ContainsFunc(list, func(p piece) bool { return slices.Contains(p.in, word) || slices.Contains(p.out, word) })
+			return !slices.ContainsFunc(list, func(p piece) bool {
+				return slices.Contains(p.in, word) || slices.Contains(p.out, word)
+			})
 		})
 	})
 }
