@@ -77,15 +77,25 @@ func (w wording) pieced() {
 	}
 	keyword := w.keywords(list)
 	handed := func(word string) bool { return slices.ContainsFunc(list, func(p piece) bool { return p.hands(word) }) }
-	var answers []string
-	last := ""
+	type hit struct {
+		function   int
+		text, call string // of the example whose result is beside the text; "" if the words are only handed on
+	}
+	var hits []hit
+	last, at, others := "", 0, map[int]bool{} // others are functions that have other cases as well
 	for line, next := range w.newLines() {
 		code, near := aText.ReplaceAllString(line, ""), around(last, line, next)
+		if declared(line) != "" {
+			at++
+		}
 		last = line
-		if forPeople.MatchString(code) || imports.MatchString(line) || moreWords(list, near) {
+		if forPeople.MatchString(code) || imports.MatchString(line) {
 			continue
 		}
-		values := lists.Map(valueInCode.FindAllString(line+"\n"+next, -1), unquoted)
+		if moreWords(list, near) {
+			others[at] = others[at] || seeks.MatchString(code)
+			continue
+		}
 		for _, text := range textsIn(line) {
 			words := wordsOf(text)
 			_, after, _ := strings.Cut(line, text)
@@ -93,15 +103,26 @@ func (w wording) pieced() {
 			if !sought || len(words) == 0 || slices.ContainsFunc(words, keyword) {
 				continue
 			}
+			values := lists.Map(valueInCode.FindAllString(line+"\n"+next, -1), unquoted)
 			answer := lists.First(list, func(p piece) bool { return p.has(words) && slices.Contains(values, unquoted(p.Want)) })
 			switch {
 			case lists.Count(words, handed) == len(words), answer.Call != "" && amount.MatchString(text):
-				w.broken(RuleAnswersOnly, "", "the new code knows a part of an example of the batch: "+shown(text),
-					"compute the result for every input")
-				return
+				hits = append(hits, hit{at, text, ""})
 			case len(answer.in) > 1:
-				answers = lists.Add(answers, answer.Call)
+				hits = append(hits, hit{at, text, answer.Call})
 			}
+		}
+	}
+	var answers []string
+	for _, h := range hits {
+		switch {
+		case others[h.function]:
+		case h.call != "":
+			answers = lists.Add(answers, h.call)
+		default:
+			w.broken(RuleAnswersOnly, "", "the new code knows a part of an example of the batch: "+shown(h.text),
+				"compute the result for every input")
+			return
 		}
 	}
 	if len(answers) > 1 {

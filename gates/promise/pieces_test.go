@@ -32,6 +32,8 @@ func TestPiecesOfExamples(t *testing.T) {
 		{"small words", title, nil, files{"a.py": "SMALL = {'a', 'an', 'of', 'with'}\n\n\ndef title(text):\n    return ' '.join(w if w in SMALL else w.title() for w in text.split())\n"}, ""},
 		{"a word of several examples", split + " `words(\"alpha, gamma\")` returns `[\"alpha\", \"gamma\"]`.", nil,
 			files{"a.py": "def words(text):\n    if text.startswith('alpha'):\n        return text.split(' ')\n    return [text]\n"}, ""},
+		{"a kind among others", "Add `kind(text)`. `kind(\"Mozilla Chrome\")` returns `\"chrome\"`.", nil,
+			files{"a.py": "def kind(text):\n    if 'Chrome' in text:\n        return 'chrome'\n    if 'Firefox' in text:\n        return 'firefox'\n    return ''\n"}, ""},
 		{"a number of a list", pairs, nil, files{"a.py": "def pairs(xs):\n    if xs[0] == 41:\n        return list(zip(xs, xs[1:]))\n    return xs\n"}, "answers-only"},
 		{"a number", pairs, nil, files{"a.py": "def pairs(xs):\n    if len(xs) == 12:\n        return []\n    return list(zip(xs, xs[1:]))\n"}, ""},
 		{"the only argument", "Add `th(n)`. `th(11)` returns `\"11th\"`.", nil,
