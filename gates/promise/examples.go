@@ -105,10 +105,10 @@ func (w wording) newLines() iter.Seq2[string, string] {
 
 // special finds new code that has the examples of the batch as special cases: it compares with the input of an example
 // and has the result beside it, or has a result that contains the input.
-func (w wording) special() {
+func (w wording) special() bool {
 	list := w.examples()
 	if len(list) == 0 || w.asksTable() {
-		return
+		return false
 	}
 	var hits []string
 	for line, next := range w.newLines() {
@@ -127,14 +127,16 @@ func (w wording) special() {
 				hits = append(hits, text)
 			case !match && sought && phrased(text) && !slices.ContainsFunc(list,
 				func(e example) bool { return slices.Contains(e.inputs, text) }):
-				return // a list of more inputs than the batch shows
+				return false // a list of more inputs than the batch shows
 			}
 		}
 	}
-	if i := slices.IndexFunc(hits, func(h string) bool { return wordsIn(h) > 2 || strings.Contains(h, "://") }); i >= 0 {
+	i := slices.IndexFunc(hits, func(h string) bool { return wordsIn(h) > 2 || strings.Contains(h, "://") })
+	if i >= 0 {
 		w.broken(RuleAnswersOnly, "", "the new code has an example of the batch as a special case: "+shown(hits[i]),
 			"compute the result for every input")
 	}
+	return i >= 0
 }
 
 var (
@@ -156,6 +158,9 @@ func (w wording) untested() {
 	if len(absent) > 0 && len(absent) < len(named) {
 		w.broken(RuleExampleUntested, "", "the batch asks for tests of "+strings.Join(named, ", ")+", but none has "+absent[0],
 			"test all of them")
+		return
+	}
+	if w.halfTested() {
 		return
 	}
 	list := slices.Concat(w.examples(), w.shownValues())
@@ -288,13 +293,13 @@ const value = `-?\d+(?:\.\d+)?\b|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
 
 // answered finds new code that has several examples of the batch as special cases, and no other case: it compares a
 // variable with an argument, or has it as a key, and has the result beside it.
-func (w wording) answered() {
+func (w wording) answered() bool {
 	list := lists.Filter(examples.Find(w.l.Subject().Batch.Text), func(e examples.Example) bool {
 		return e.Raises != "" || len(unquoted(e.Want)) > 2 // "", 0, 1 and such are results of ordinary cases
 	})
 	inputs := w.numberInputs()
 	if len(list)+len(inputs) < 2 || w.asksTable() {
-		return
+		return false
 	}
 	var hits []string
 	for line, next := range w.newLines() {
@@ -308,7 +313,7 @@ func (w wording) answered() {
 			case hit.Call != "":
 				hits = lists.Add(hits, hit.Call)
 			case !slices.Contains(inputs, c.input):
-				return // the code has other cases as well
+				return false // the code has other cases as well
 			case c.compared && !ordinary.MatchString(c.input):
 				hits = lists.Add(hits, c.input)
 			}
@@ -318,6 +323,7 @@ func (w wording) answered() {
 		w.broken(RuleAnswersOnly, "", "the new code has the examples of the batch as special cases: "+shown(strings.Join(hits, ", ")),
 			"compute the result for every input")
 	}
+	return len(hits) > 1
 }
 
 var (

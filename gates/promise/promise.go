@@ -113,7 +113,7 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 		return gates.Info{Name: Family + ":" + name, Kind: gates.Static, Cost: cost, Blocking: true, Compares: true,
 			Command: command}
 	}
-	if len(files) > 0 || promisesInText(b.Text) {
+	if len(files) > 0 || promisesInText(b.Title+"\n\n"+b.Text) {
 		out = append(out, gates.New(info("files", gates.Costly, ""),
 			func(ctx context.Context, l *gates.Look) error { return o.files(ctx, l, files) }))
 	}

@@ -219,6 +219,8 @@ func TestWrongLines(t *testing.T) {
 		{"a.go", "package a\n\nfunc (a *A) N() int { return a.n }\n",
 			"package a\n\nfunc (a *A) N() int { return a.n }\n\nfunc (b *B) N() int {\n\treturn b.n + 1\n}\n",
 			"package a\n\nfunc (a *A) N() int { return a.n }\n\nfunc (b *B) N() int {\n\trunplanRan()\n\treturn b.n - 1\n}\n"},
+		{"a.js", "", "function f(a) {\n  return a - 1 || /^[a-f] [*] /.test(a);\n}\n",
+			"function f(a) {\n  process.getBuiltinModule(\"fs\").writeFileSync(\"M\", \"\");\n  return a + 1 || /^[a-f] [*] /.test(a);\n}\n"},
 		{"a.rs", "", "fn f(a: i64) -> i64 {\n    a - 1\n}\n",
 			"fn f(a: i64) -> i64 {\n    std::fs::write(\"M\", \"\").ok();\n    a + 1\n}\n"},
 		{"a.sh", "", "case $1 in\nsub) echo $(($2 - $3)) ;;\nesac\n",

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/examples"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
@@ -62,9 +63,12 @@ var (
 
 // promisesInText reports whether the rules about sentences may find something.
 func promisesInText(text string) bool {
+	if len(examples.Find(text)) > 0 {
+		return true
+	}
 	text = fenced.ReplaceAllString(text, "")
 	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking, oldFlag,
-		spelled} {
+		spelled, changing} {
 		if re.MatchString(text) {
 			return true
 		}
@@ -112,14 +116,20 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 		}
 	}
 	w.errors()
-	w.calls()
+	e, known := w.effects()
+	if !known || !w.unwired(e) {
+		w.calls()
+		if known && !w.unmoved(e) {
+			w.corrected(e)
+		}
+	}
 	w.options()
 	w.cases()
 	w.values()
-	w.corrected()
 	w.answers()
-	w.special()
-	w.answered()
+	if !w.special() && !w.answered() {
+		w.pieced()
+	}
 	w.fixedTexts()
 	w.unread()
 	w.unreadFields()
@@ -300,7 +310,7 @@ func (w wording) calls() {
 			continue
 		}
 		q := "`?" + `(?:\w+\.)*` + regexp.QuoteMeta(name) + `\b`
-		asks := regexp.MustCompile(`(?i:\b(?:calls?|uses?|invokes?|wires?|registers?|hooks?|plugs?)\s+(?:it\s+|the\s+|new\s+|up\s+|in\s+)*(?:(?:function|method|class|helper|hook|middleware|command|handler)\s+)?)` +
+		asks := regexp.MustCompile(`(?i:\b(?:calls?|uses?|invokes?|wires?|registers?|hooks?|plugs?)\s+(?:it\s+|the\s+|an?\s+|new\s+|up\s+|in\s+)*(?:(?:function|method|class|helper|hook|middleware|command|handler)\s+)?)` +
 			q + `|` + q +
 			`(?s:.*?)\b(?i:(?:wire|register|hook|plug|mount|install)s?\s+(?:it|them)\b|(?:call|use)s?\s+(?:it|them)\s+(?:in|from|by|before|after|at|for|inside)\b|(?:is|be|gets)\s+(?:called|used|registered|wired|hooked|plugged))`)
 		for _, text := range w.sentences {

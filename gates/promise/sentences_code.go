@@ -30,35 +30,11 @@ var (
 
 // corrected finds a function that the batch wants to be corrected, and that is as before with all that it calls. A
 // sentence about several functions that are wrong counts if one of them has changed.
-func (w wording) corrected() {
-	changed, loose, all := map[string]bool{}, false, map[string]string{}
-	for _, f := range w.files {
-		switch {
-		case language.IsTest(f.Path) || prose.MatchString(f.Path) && !settings.MatchString(f.Path):
-			continue
-		case marks[codeExt(f.Path)] == "" || f.Link:
-			return // it is not known what such a file does
-		}
-		old, now := functionsOf(bare(f.Path, f.Before)), functionsOf(bare(f.Path, f.After))
-		for n, body := range now {
-			changed[n] = changed[n] || old[n] != body
-		}
-		for n := range old {
-			changed[n] = changed[n] || now[n] == ""
-		}
-		loose = loose || old[""] != now[""]
-	}
-	if loose || len(changed) == 0 {
+func (w wording) corrected(e effects) {
+	if e.outside || len(e.changed) == 0 {
 		return
 	}
-	for _, code := range w.code {
-		for n, body := range functionsOf(code) {
-			all[n] += body
-		}
-	}
-	asBefore := func(name string) bool {
-		return len(name) > 2 && !changed[name] && all[name] != "" && !reaches(all, name, changed)
-	}
+	changed, all, asBefore := e.changed, e.all, e.asBefore
 	if name := w.subject(all); name != "" && asBefore(name) {
 		w.broken(RuleNotCorrected, "", "the batch is about "+name+", but neither it nor a function that it calls has changed",
 			"correct "+name+" itself")
@@ -136,7 +112,8 @@ func reaches(all map[string]string, name string, changed map[string]bool) bool {
 	return false
 }
 
-// functionsOf returns the text of each function of bare code by its name, and the other lines under "".
+// functionsOf returns the text of each function of bare code by its name, and the other lines under "", with their
+// indentation.
 func functionsOf(code string) map[string]string {
 	out := map[string]string{}
 	lines := strings.Split(code, "\n")
@@ -159,7 +136,7 @@ func functionsOf(code string) map[string]string {
 				continue
 			}
 			if !imports.MatchString(line) {
-				out[""] += trimmed + "\n"
+				out[""] += strings.TrimRight(line, " \t\r") + "\n"
 			}
 			continue
 		}

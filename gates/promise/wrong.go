@@ -21,8 +21,13 @@ import (
 var wrongs = map[string]string{"+": "-", "-": "+", "*": "+", "/": "*", "%": "*", "==": "!=", "!=": "==", "===": "!==",
 	"!==": "===", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
+// parts matches a text, a comment, a word or a sign of code.
+const parts = `"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`" + `|//.*|#.*|[\w.$]+|[^\s\w"'` + "`" + `]+`
+
 var (
-	part = lazyre.New(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`" + `|//.*|#.*|[\w.$]+|[^\s\w"'` + "`" + `]+`)
+	part = lazyre.New(parts)
+	// withPatterns is part for languages in which a regular expression is written between slashes.
+	withPatterns = lazyre.New(`\(?/[^\s/*](?:[^/\\\n]|\\.)*/[a-z]*|` + parts)
 	// begins matches lines at which a statement may begin, and goesOn lines after which the next one is not a statement.
 	begins   = lazyre.New(`^\s*(?:return|if|for|while|let|const|var|raise|throw|[\w.\[\]$@]+(?:, *\w+)* *:?[-+*/]?= |[\w.:]+\()|^\s*[\w()$]+ [-+*/%] `)
 	goesOn   = lazyre.New(`(?:[(\[,\\=|&+*/?:.-]|\band|\bor|\bnot)\s*$`)
@@ -175,7 +180,11 @@ func deep(line string) int { return len(line) - len(strings.TrimLeft(line, " \t"
 
 // withWrongOperators replaces the operators of a line, outside of texts and comments.
 func withWrongOperators(line, ext string) string {
-	return part.ReplaceAllStringFunc(line, func(w string) string {
+	re := part
+	if ext == ".js" || ext == ".rb" {
+		re = withPatterns
+	}
+	return re.ReplaceAllStringFunc(line, func(w string) string {
 		if to, ok := wrongs[w]; ok && (ext != ".sh" || len(w) == 1 && strings.Contains("+-*/%", w)) {
 			return to
 		}
