@@ -56,7 +56,7 @@ var (
 		`\|(?:\s)|(?:(?:should|must|will|shall|has to|needs to|to)\s+)?(?:(?:now|also|still)\s+)?(?:return|give|yield|produce|evaluate(?:s)? to|become|equal|be|i)s?\b(?:\s+(?:exactly|equal to))?` +
 		`(?:\s+the\s+(?:string|text|number|list|array|value|result))?)\s*:?\s*`)
 	fails = lazyre.New("^`?\\s*(?:(?:should|must|will|shall|has to|to)\\s+)?(?:(?:raise|throw|reject)s?(?:\\s+with)?\\s+(?:an?\\s+)?`?" +
-		"(\\w*(?:Error|Exception)\\w*)|(?:return|raise|throw)s? an (error|exception))\\b")
+		"(\\w*(?:Error|Exception|Invalid)\\w*)\\b|(?:return|raise|throw)s? an (error|exception)\\b|(?:raise|throw)s?(?: with\\b|\\s*[.,;)]))")
 	// remark matches the sign of a comment behind code, on the same line or on the next one.
 	remark = lazyre.New(`^\)*;?(?:[ \t]*|[ \t]*\n[ \t]*)(?:#|//)[ \t]*(?:=>|->|→|==|(?:[Rr]eturns?|[Oo]utput|[Rr]esult|[Pp]rints):?(?:[ \t]|$))?[ \t]*`)
 	// asserts matches functions of test frameworks that compare a call with a result, matcher what follows expect(…).
@@ -65,7 +65,7 @@ var (
 
 	asserted = lazyre.New(`^\s*(?:assert|expect|self\.assert|t\.|if got\b)|[aA]ssert|[eE]qual\(`)
 	printing = lazyre.New(`(?i)\b(?:print\w*|puts|echo|(?:console|log|fmt)\.\w+)\s*\(?[^()]*$`)
-	chained  = lazyre.New(`^\.\w+\(`)
+	chained  = lazyre.New(`^(?:\.\w+)?\(`)
 	// inArgs matches names in arguments that are no value: variables. constructed matches those that are values.
 	inArgs      = lazyre.New(`[A-Za-z_$][\w$]*`)
 	constructed = lazyre.New(`^\s*(?:\(|\.\s*\w|=[^=]|:)`)
@@ -133,7 +133,7 @@ func exampleAt(text string, from, open int) (e Example, end int) {
 		}
 		return compared([]string{strings.TrimSpace(text[open+1 : shut-1]), strings.TrimSpace(text[shut+m[1] : last-1])}, last)
 	}
-	for m := chained.FindStringIndex(text[shut:]); m != nil; m = chained.FindStringIndex(text[shut:]) { // Cart("a").total()
+	for m := chained.FindStringIndex(text[shut:]); m != nil; m = chained.FindStringIndex(text[shut:]) { // Cart("a").total(), MultipleOf(5)(15)
 		next := closing(text, shut+m[1]-1)
 		if next < 0 {
 			break
