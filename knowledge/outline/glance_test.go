@@ -105,7 +105,7 @@ func corpus(t testing.TB, language Language) []string {
 	return out
 }
 
-// sameAsAstGrep fails if a glance differs from the outline of ast-grep. If strict is set, the glance must also reject
+// sameAsAstGrep fails if a glance or a reading differs from the outline of ast-grep. If strict is set, the glance must also reject
 // each text with a syntax error. It returns the number of compared texts.
 func sameAsAstGrep(t *testing.T, texts []string, strict bool) (read int) {
 	t.Helper()
@@ -120,6 +120,11 @@ func sameAsAstGrep(t *testing.T, texts []string, strict bool) (read int) {
 			} else if d := cmp.Diff(asGlanced(o), asGlanced(got), cmpopts.EquateEmpty()); d != "" {
 				t.Errorf("%s\nof\n%s", d, part[i])
 			}
+			if full, ok := ReadPython([]byte(part[i])); ok && o.Error == nil {
+				if d := cmp.Diff(o, full, cmpopts.EquateEmpty()); d != "" {
+					t.Errorf("ReadPython: %s\nof\n%s", d, part[i])
+				}
+			}
 			read++
 		}
 	}
@@ -128,6 +133,12 @@ func sameAsAstGrep(t *testing.T, texts []string, strict bool) (read int) {
 
 func TestGlancePython(t *testing.T) {
 	texts := []string{
+		"def f():\n    a.b(c(1)).d()[0].e(g for g in h())\n    'x'.join(y)\n    'x' 'y'.join(y)\n    (z or w).v()\n    del (q), r\n",
+		"def f():\n    return f'{a(1)!r:>{b(2)}} {{c()}} {d()=} {e(\"k\")[0]:x}' + rf\"{g(lambda: h())}\" + '{no()}'\n",
+		"@a.b(c)\n@ d\ndef f(x: A.B = c(), *y: 'D', z=lambda q: q, **k: E[F, G]) -> H[I]: ...\n",
+		"class A(B, m=c()):\n    x: D = e()\n    y: F.G\n\n    def f(self):\n        self.z: H = 1; g()\n",
+		"from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from a import b\nelse:\n    import c\nif t.TYPE_CHECKING: import d\n",
+		"import __future__\nasync def f():\n    await a.b()\n    print(c)\n    return not d(), -e(), {**i()}\n",
 		"", "\n", "# only words\n", "'''Doc.'''", "\"a\" \"b\"\n", "\"a\"; x = 1\n", "\"a\" % 1\n", "x = 1\n'''no doc'''\n",
 		"def f():\n    # first\n    '''Doc.'''\n    return 1\n    # because it belongs\n  # because it does not\n\n# outside\n",
 		"class A:\n    x = 1\n    y: int\n    z: int = 3 # so that\n\n    def f(self): return 1\n    w = [\n        1,\n    ]\n",

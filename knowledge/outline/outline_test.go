@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -384,6 +385,7 @@ func FuzzText(f *testing.F) {
 	f.Add("P\n-\nParameters\n---\na : b\n", "from .. import (a, b)", "import type {a} from \"b\" with {type: 'json'}")
 	f.Add(":param x: y", "from a import \\\n b", "import '")
 	f.Add("@param {a {b} c", "import", "/** x */ import y")
+	f.Add("", "x = f'{a(b)!r:>{c(1)}}' + f'{d=}'\ndef f(x: A = lambda y: z, *a: B) -> C[D]: g(h for h in i)\n", "")
 	f.Fuzz(func(t *testing.T, doc, py, js string) {
 		for _, parse := range []func(string) (Format, Fields){ParseDocstring, ParseJSDoc} {
 			format, fields := parse(doc)
@@ -409,6 +411,9 @@ func FuzzText(f *testing.F) {
 		}
 		for _, l := range Languages() {
 			Prepare(l, []byte(doc))
+		}
+		if utf8.ValidString(py) {
+			ReadPython([]byte(py))
 		}
 	})
 }

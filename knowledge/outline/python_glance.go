@@ -32,7 +32,9 @@ type pythonGlance struct {
 	remark int          // end of the last comment after a statement on the same line
 	open   []byte       // closing brackets that are missing
 	sound  bool
-	goesOn bool // a member of its last class follows the text
+	goesOn bool        // a member of its last class follows the text
+	refs   *pythonRefs // nil: no references are wanted
+	field  bool        // the text is an expression in a formatted string
 }
 
 // pythonBlock is a block of statements that is read.
@@ -225,7 +227,7 @@ func (g *pythonGlance) statement() {
 		return
 	case first.kind == pythonKeyword && (word == "import" || word == "from"):
 		g.next()
-		future := g.is("__future__")
+		future := word == "from" && g.is("__future__")
 		g.rest()
 		if !future {
 			g.nodes = append(g.nodes, patterns.Node{Rule: "import", Start: first.start, End: g.last, From: -1, To: -1})
@@ -248,6 +250,9 @@ func (g *pythonGlance) statement() {
 		return
 	}
 	g.rest()
+	if word == "@" {
+		g.note("decorator", first.start, g.last)
+	}
 }
 
 // named reads a statement that begins with a name.
@@ -263,6 +268,7 @@ func (g *pythonGlance) named(first pythonToken, word string, holds bool) {
 			if g.next(); g.tok.kind == pythonLine {
 				g.fail()
 			}
+			g.annotation()
 		}
 		g.rest()
 		if holds {
@@ -281,6 +287,7 @@ func (g *pythonGlance) named(first pythonToken, word string, holds bool) {
 			if g.next(); before == ')' || before == '}' || g.tok.kind == pythonLine {
 				g.fail()
 			}
+			g.annotation()
 			g.rest()
 		}
 	}
@@ -327,12 +334,17 @@ func (g *pythonGlance) colon() bool {
 
 // head reads the head of a statement with a block, and the block if it is in the same line.
 func (g *pythonGlance) head() {
+	condition := g.is("if")
 	g.next()
+	b, from := pythonBlock{node: -1}, g.tok.start
 	if !g.colon() {
 		g.fail()
 		return
 	}
-	g.suite(pythonBlock{node: -1})
+	if condition {
+		b.node = g.onlyTyping(from)
+	}
+	g.suite(b)
 }
 
 // definition reads the head of a function or a class.
@@ -343,19 +355,33 @@ func (g *pythonGlance) definition(from int, class bool) {
 		g.fail()
 		return
 	}
+	g.refs.forget()
 	g.next()
 	if g.tok.kind == pythonOperator && g.is("[") {
-		g.bracket()
+		if g.bracket(); g.refs != nil { // its types are references
+			g.fail()
+			return
+		}
 	}
 	var list pythonToken
 	if g.tok.kind == pythonOperator && g.is("(") {
 		list.start = g.tok.start
-		list.end = g.bracket()
+		if class {
+			list.end = g.bracket()
+		} else {
+			list.end = g.parameters()
+		}
+	}
+	result := -1
+	if g.tok.kind == pythonOperator && g.is("->") {
+		g.next()
+		result = g.tok.start
 	}
 	if list.end == 0 && !class || !g.colon() {
 		g.fail()
 		return
 	}
+	g.note("type", result, g.last)
 	as := patterns.Var{Name: "NAME", Start: name.start, End: name.end}
 	n := patterns.Node{Rule: "def", Start: list.start, End: list.end, From: from, Vars: []patterns.Var{as}}
 	if class {
@@ -434,6 +460,9 @@ func (g *pythonGlance) next() {
 	if before.kind != pythonLine && before.kind != pythonEnd {
 		g.last = before.end
 	}
+	if g.refs != nil {
+		g.refs.see(g, before)
+	}
 	if g.tok.kind == pythonLine || g.tok.kind == pythonEnd {
 		if before.kind == pythonOperator && pythonBinary[string(g.text[before.start:before.end])] {
 			g.fail()
@@ -492,8 +521,11 @@ func (g *pythonGlance) scan() {
 			if g.comment(); len(g.open) == 0 {
 				g.remark = g.at + 1
 			}
+		case g.field && len(g.open) == 0 && g.endsField():
+			g.tok = pythonToken{pythonEnd, g.at, g.at}
+			return
 		case c == '\n':
-			if len(g.open) > 0 {
+			if len(g.open) > 0 || g.field {
 				continue
 			}
 			g.tok = pythonToken{pythonLine, g.at, g.at + 1}
@@ -569,10 +601,12 @@ func (g *pythonGlance) string(from int) {
 		case c == quote && !long:
 			g.at++
 			g.tok = pythonToken{pythonText, from, g.at}
+			g.formatted(from, g.at)
 			return
 		case c == quote && g.at+2 < len(g.text) && g.text[g.at+1] == quote && g.text[g.at+2] == quote:
 			g.at += 3
 			g.tok = pythonToken{pythonText, from, g.at}
+			g.formatted(from, g.at)
 			return
 		}
 	}
