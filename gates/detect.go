@@ -143,7 +143,9 @@ func listsPackages(dir string, p Project, all []Project) bool {
 	}
 	serves := []string{"test", "tests", "doc", "docs", "example", "examples"}
 	return !code(p) || list == "requirements.txt" && slices.Contains(serves, path.Base(p.Root)) &&
-		slices.ContainsFunc(all, func(q Project) bool { return q.Language == LangPython && within(p.Root, q.Root) && code(q) })
+		slices.ContainsFunc(all, func(q Project) bool {
+			return q.Language == LangPython && within(p.Root, q.Root) && code(q)
+		})
 }
 
 // unpackaged finds tests of Ruby and Node in a tree without any project.

@@ -112,7 +112,7 @@ func nodeReported(w *Look, p Project, call nodeCall, args []string) (testRun, er
 func nodePrograms(dir, root string) string {
 	var out strings.Builder
 	above(root, func(at string) bool {
-		out.WriteString(filepath.Join(dir, filepath.FromSlash(at), "node_modules", ".bin") + string(filepath.ListSeparator))
+		out.WriteString(filepath.Join(dir, filepath.FromSlash(at), "node_modules/.bin") + string(filepath.ListSeparator))
 		return false
 	})
 	return out.String()

@@ -101,8 +101,8 @@ func scriptCalled(words []string) string {
 }
 
 // nodeParts divides the test script behind each call of a known runner, so that each one reports its own tests. The
-// last part may be other commands, such as a check of types. It returns nil if the only call of a known runner is at the
-// end of the script, if there is none, or if the commands share a shell.
+// last part may be other commands, such as a check of types. It returns nil if the only call of a known runner is at
+// the end of the script, if there is none, or if the commands share a shell.
 func (p nodePackage) nodeParts(manager string) []nodeCall {
 	var out []nodeCall
 	var before []string
