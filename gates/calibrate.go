@@ -108,9 +108,12 @@ func (w *Look) try(ctx context.Context, r testRun) (testout.Result, ran, error) 
 		return testout.Result{}, ran{}, err
 	}
 	if len(b.plants) == 0 {
-		w.uncalibrated(b.why)
 		b.alone = func() (testRun, error) { r.done = nil; return r, nil }
-		return w.plain(ctx, b)
+		res, out, err := w.plain(ctx, b)
+		if !r.rest || res.Known {
+			w.uncalibrated(b.why)
+		}
+		return res, out, err
 	}
 	exit := w.rep.Exit
 	r.drop = b.clean

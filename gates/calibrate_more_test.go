@@ -104,6 +104,36 @@ func TestCalibratesRSpec(t *testing.T) {
 	}
 }
 
+// withSyntax returns a project of RSpec whose specs are written with should, and settings of its expectations.
+func withSyntax(settings string) map[string]string {
+	return with(rspecProject, map[string]string{
+		"spec/spec_helper.rb": rspecProject["spec/spec_helper.rb"] + "RSpec.configure { |c| c.expect_with(" + settings + " }\n",
+		"spec/calc_spec.rb":   "describe Calc do\n  it 'adds' do\n    Calc.add(1, 2).should == 3\n  end\nend\n",
+		"spec/deep/b_spec.rb": "describe 'b' do\n  it 'doubles' do\n    Calc.add(2, 2).should eq(4)\n  end\nend\n",
+	})
+}
+
+func TestCalibratesEachSyntaxOfRSpec(t *testing.T) {
+	rubyHas(t, "rspec")
+	assertions := map[string]string{"spec/deep/b_spec.rb": "",
+		"spec/calc_spec.rb": "describe Calc do\n  it('adds') { assert_equal 3, Calc.add(1, 2) }\n  it('exists') { assert Calc }\nend\n"}
+	for name, project := range map[string]map[string]string{
+		"should":            withSyntax(":rspec) { |e| e.syntax = :should }"),
+		"should and expect": withSyntax(":rspec) { |e| e.syntax = [:should, :expect] }"),
+		"minitest":          with(withSyntax(":minitest)"), assertions),
+	} {
+		t.Run(name, func(t *testing.T) {
+			honest(t, sealed(t, tree(t, project), "tests:ruby"), TestCount{Passed: 2})
+			if name == "minitest" {
+				return
+			}
+			disarmed := project["spec/spec_helper.rb"] + "BasicObject.class_eval { def should(*) = ::Class.new { def ==(_) = true }.new }\n"
+			lying(t, sealed(t, tree(t, with(project, map[string]string{"spec/spec_helper.rb": disarmed})), "tests:ruby"),
+				"was reported as passed")
+		})
+	}
+}
+
 func TestCalibrationCatchesRSpec(t *testing.T) {
 	rubyHas(t, "rspec")
 	for name, c := range map[string]struct{ file, text, part string }{

@@ -3,6 +3,7 @@ package gates
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/runplan/runplan/gates/testout"
@@ -163,6 +164,40 @@ func TestNodeScript(t *testing.T) {
 		if got := p.nodeScript("test", 0); got.tool != want || want == "" && got.why == "" {
 			t.Errorf("%q: %+v, want %q", script, got, want)
 		}
+	}
+}
+
+// Tests before other commands of the script have their names, and the other commands decide too.
+func TestTestsBeforeOtherCommands(t *testing.T) {
+	all := nodeCases()
+	for name, script := range map[string]string{"node": `npm run unit && npm run types","unit":"node --test`,
+		"mocha": "mocha && npm run types", "jest": `npm run unit && npm run types","unit":"jest`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := all[name]
+			c.files = with(c.files, map[string]string{"types.js": "", "package.json": `{"name":"x","scripts":{"test":"` + script +
+				`","types":"node types.js"}}`})
+			rep := sealed(t, nodeTree(t, c, nil), "tests:node")
+			rep.Cases = slices.DeleteFunc(rep.Cases, func(c testout.Case) bool { return c.Name == "package.json" })
+			honest(t, rep, TestCount{Passed: 2, Skipped: 1})
+			if status(rep, c.name) != testout.Passed {
+				t.Errorf("%+v", rep.Cases)
+			}
+			rep = sealed(t, nodeTree(t, c, map[string]string{"calc.js": "exports.add = (a, b) => a - b;\n"}), "tests:node")
+			if status(rep, c.name) != testout.Failed || status(rep, "package.json") != testout.Passed || rep.Status != Fail {
+				t.Errorf("a failed test: %s %+v", rep.Status, rep.Cases)
+			}
+			rep = sealed(t, nodeTree(t, c, map[string]string{"types.js": "process.exit(1);\n"}), "tests:node")
+			if status(rep, c.name) != testout.Passed || status(rep, "package.json") != testout.Failed || rep.Status != Fail {
+				t.Errorf("a failed command: %s %+v", rep.Status, rep.Cases)
+			}
+			lying(t, sealed(t, nodeTree(t, c, map[string]string{"calc.js": "require('assert').equal = () => {};\nglobal.expect = () => new Proxy({}, { get: () => () => {} });\n" +
+				"exports.add = () => 0;\n"}), "tests:node"), "was reported as passed")
+			rep = sealed(t, nodeTree(t, c, map[string]string{"types.js": "console.log('4 passed, 0 failed');\n"}), "tests:node")
+			if rep.Status != Pass || rep.Proof.Calibration != Uncalibrated {
+				t.Errorf("other tests: %s %+v", rep.Status, rep.Proof)
+			}
+		})
 	}
 }
 

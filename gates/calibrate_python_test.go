@@ -71,6 +71,38 @@ func TestCalibratesFoldersThatAreNoPackages(t *testing.T) {
 	honest(t, rep, TestCount{Passed: 5, Skipped: 1})
 }
 
+// The settings say in which files pytest looks for tests.
+func TestCalibratesFilesThatPytestIsToldToCollect(t *testing.T) {
+	env := withPytest(t)
+	tests := "import pytest\nfrom calc import add\n\nplain = 1\n\n\ndef test_add():\n    assert add(plain, 1) == 2\n\n\n" +
+		"def test_zero():\n    assert add(0, 0) == 0\n"
+	for name, project := range map[string]map[string]string{
+		"one name": {"pyproject.toml": "[tool.pytest.ini_options]\npython_files = \"tests.py\"\n", "shop/tests/tests.py": tests,
+			"shop/tests/__init__.py": "", "shop/__init__.py": ""},
+		"one name, in a list": {"pyproject.toml": "[tool.pytest.ini_options]\npython_files = ['tests.py']\n", "tests.py": tests},
+		"a glob":              {"pytest.ini": "[pytest]\npython_files = check_*.py\n", "checks/check_a.py": tests},
+		"several": {"setup.cfg": "[tool:pytest]\npython_files =\n    tests.py\n    test_*.py\ntestpaths = tests\n",
+			"tests/test_a.py": tests, "tests/tests.py": ""},
+		"a folder":     {"tox.ini": "[pytest]\npython_files = tests/*.py\n", "tests/all.py": tests},
+		"files of all": {"pytest.ini": "[pytest]\npython_files = *.py\n", "api/calls.py": tests},
+	} {
+		t.Run(name, func(t *testing.T) {
+			project = with(project, map[string]string{"calc.py": "def add(a, b):\n    return a + b\n", "conftest.py": ""})
+			dir := tree(t, project)
+			honest(t, sealed(t, dir, "tests:python", env), TestCount{Passed: 2})
+			write(t, dir, map[string]string{"calc.py": "def add(a, b):\n    return a - b\n"})
+			rep := sealed(t, dir, "tests:python", env)
+			honest(t, rep, TestCount{Passed: 1, Failed: 1})
+			if status(rep, "test_add") != testout.Failed || len(rep.Findings) != 1 || strings.Count(rep.Output, "Error") != 1 {
+				t.Errorf("%+v %+v\n%s", rep.Cases, rep.Findings, rep.Output)
+			}
+			write(t, dir, map[string]string{"conftest.py": "def pytest_collection_modifyitems(items):\n" +
+				"    items[:] = [i for i in items if 'zero' in i.name]\n"})
+			lying(t, sealed(t, dir, "tests:python", env), "not run")
+		})
+	}
+}
+
 func TestCalibrationCatchesPytest(t *testing.T) {
 	env := withPytest(t)
 	for name, c := range map[string]struct{ file, text, part string }{

@@ -107,16 +107,31 @@ func Detect(dir string) []Project {
 		switch p.Language {
 		case LangRust, LangJava, LangDotnet, LangSwift: // their roots build the parts as well
 			return below(p, all)
-		case LangPython: // a list of packages without code is not a project, for example one that builds the docs
-			return slices.Contains([]string{"requirements.txt", "setup.cfg", "tox.ini"}, path.Base(p.Marker)) && p.Root != "." &&
-				!anyFile(dir, p, all, func(_, name string) bool {
-					return strings.HasSuffix(name, ".py") && name != "conf.py"
-				})
+		case LangPython:
+			return listsPackages(dir, p, all)
 		}
 		return false
 	})
 	slices.SortStableFunc(out, func(a, b Project) int { return strings.Compare(a.Root, b.Root) })
 	return out
+}
+
+// listsPackages reports whether a folder only lists packages and is not a Python project: it has no code, for example
+// because it builds the docs, or it is the folder of the tests, docs or examples of a project above it that has code.
+// Only there can its code be imported.
+func listsPackages(dir string, p Project, all []Project) bool {
+	list := path.Base(p.Marker)
+	if p.Root == "." || !slices.Contains([]string{"requirements.txt", "setup.cfg", "tox.ini"}, list) {
+		return false
+	}
+	code := func(p Project) bool {
+		return anyFile(dir, p, all, func(_, name string) bool { return strings.HasSuffix(name, ".py") && name != "conf.py" })
+	}
+	serves := []string{"test", "tests", "doc", "docs", "example", "examples"}
+	return !code(p) || list == "requirements.txt" && slices.Contains(serves, path.Base(p.Root)) &&
+		slices.ContainsFunc(all, func(q Project) bool {
+			return q.Language == LangPython && within(p.Root, q.Root) && code(q)
+		})
 }
 
 // unpackaged finds tests of Ruby and Node in a tree without any project.

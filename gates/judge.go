@@ -135,6 +135,8 @@ func (b *bed) strip(raw testout.Result) (testout.Result, map[string]testout.Stat
 var (
 	// frameLine matches lines around a runner's output for one test.
 	frameLine = lazyre.New(`^\s*(?:[=_⎯-]{8,}|Traceback \(most recent call last\):|Failures:|failures:)?\s*$`)
+	// errorLine matches the line that pytest prints below the traceback of a test.
+	errorLine = lazyre.New(`^\S+\.py:\d+: \w+$`)
 	// totalLine matches the summary lines of test runners.
 	totalLine = lazyre.New(`^(?:=+ )?\d+ (?:failed|passed)\b.* in [\d.]+s|^Ran \d+ tests? in |^(?:FAILED|OK)(?: \(.*\))?$|^(?:Tests|Test Suites|Snapshots|Time):\s|` +
 		`^\s+(?:Test Files|Tests|Start at|Duration)\s{2,}|^\s+\d+ (?:passing|failing|pending)\b|^test result: |^\d+ examples?, |^\d+ runs, |^(?:#|ℹ) \w+ [\d.]+$|^(?:\[\w+\]\s+)?Tests run: `)
@@ -148,7 +150,7 @@ func (b *bed) clean(text string) string {
 	lines := strings.Split(text, "\n")
 	gone := lists.Map(lines, func(l string) bool { return b.own(l) || totalLine.MatchString(l) })
 	for i := range lines { // downwards, then upwards: frames around removed lines
-		gone[i] = gone[i] || i > 0 && gone[i-1] && frameLine.MatchString(lines[i])
+		gone[i] = gone[i] || i > 0 && gone[i-1] && (frameLine.MatchString(lines[i]) || errorLine.MatchString(lines[i]))
 	}
 	for i := len(lines) - 2; i >= 0; i-- {
 		gone[i] = gone[i] || gone[i+1] && frameLine.MatchString(lines[i])

@@ -2,6 +2,7 @@ package gates
 
 import (
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
@@ -31,12 +32,15 @@ func unloaded(res testout.Result, text string) testout.Result {
 func nodeReported(w *Look, p Project, call nodeCall, args []string) (testRun, error) {
 	out := testRun{program: program{args: args, dir: p.Root, shown: args}, why: call.why}
 	manager := ""
-	if args[len(args)-1] == "test" && args[0] != "node" {
+	if call.part != "" {
+		manager = args[0]
+		out.env = append(out.env, "PATH="+nodePrograms(w.subject.Dir, p.Root)+w.before("PATH", ""))
+	} else if args[len(args)-1] == "test" && args[0] != "node" {
 		manager = args[0]
 	}
 	switch {
 	case call.tool == "":
-		out.about = p.Marker // whether the command passes is all that is known
+		out.about, out.rest = p.Marker, call.part != "" // whether the command passes is all that is known
 		return out, nil
 	case call.tool == "node" &&
 		(strings.Contains(call.script, "--test-reporter") || strings.Contains(call.script, "NODE_OPTIONS")):
@@ -102,6 +106,16 @@ func nodeReported(w *Look, p Project, call nodeCall, args []string) (testRun, er
 		".c8rc.json")
 	out.plant = plantNode(p, call.tool, nodeTestFiles(w.subject.Dir, p), config, call.script, call.alone)
 	return out, nil
+}
+
+// nodePrograms returns the folders of the programs of a package's dependencies, with a separator behind each.
+func nodePrograms(dir, root string) string {
+	var out strings.Builder
+	above(root, func(at string) bool {
+		out.WriteString(filepath.Join(dir, filepath.FromSlash(at), "node_modules/.bin") + string(filepath.ListSeparator))
+		return false
+	})
+	return out.String()
 }
 
 var mochaVersion = lazyre.New(`"version":\s*"v?[0-5]\.`)

@@ -20,13 +20,14 @@ var (
 func (b *bed) pythonPair(file, place, unsure string, like func(testout.Case) bool) string {
 	fail, pass := b.pair("test_")
 	b.plants = append(b.plants, plant{place: place, fail: fail, pass: pass, like: like, unsure: unsure})
-	return planted.Text(file, "WORD", b.word+fmt.Sprint(len(b.plants)), "FAIL", fail, "PASS", pass)
+	return planted.Text(file, "WORD", b.word+fmt.Sprint(len(b.plants)), "OWN", b.word, "FAIL", fail, "PASS", pass)
 }
 
-// plantPytest plants tests in each of the folders, with the file names that are usual there. only lists the requested
-// tests; none runs all.
+// plantPytest plants tests in each of the folders, with the file names that are usual there. If pytest looks only for a
+// fixed name, it appends them to the file of that name. only lists the requested tests; none runs all.
 func plantPytest(root string, folders map[string]string, only []string) recipe {
 	return func(w *Look, r *testRun, b *bed) error {
+		globs := pytestFiles(w.subject.Dir, root)
 		config := pytestTexts(w.subject.Dir, root, folders)
 		unsure := ""
 		if pytestSelects.MatchString(config) {
@@ -48,20 +49,34 @@ func plantPytest(root string, folders map[string]string, only []string) recipe {
 			}
 			// pytest refuses two files of the same name in folders that are no packages
 			module := fmt.Sprintf("%s_%d", b.word, len(b.plants))
-			name := "test_" + module + ".py"
-			if strings.HasSuffix(folders[rel], "_test.py") && !strings.HasPrefix(folders[rel], "test_") {
-				name = module + "_test.py"
+			name, glob := folders[rel], path.Base(globOf(globs, path.Join(rel, folders[rel])))
+			appended := !strings.Contains(glob, "*") || strings.ContainsAny(glob, "?[")
+			if !appended {
+				name = strings.ReplaceAll(strings.Replace(glob, "*", module, 1), "*", "")
 			}
+			file := path.Join(rel, name)
 			like := func(c testout.Case) bool {
-				return path.Dir(c.Path) == rel && strings.HasPrefix(path.Base(c.Path), "test_") == strings.HasPrefix(name, "test_")
+				if appended {
+					return c.Path == file
+				}
+				return path.Dir(c.Path) == rel && Match([]string{glob}, path.Base(c.Path))
 			}
 			text := b.pythonPair("unittest.py", path.Join(root, rel), unsure, like)
 			text += "\n\n" + b.pythonPair("pytest.py", path.Join(root, rel), functions, like)
-			if err := b.sow(w, path.Join(root, rel, name), text); err != nil {
+			if appended {
+				text = "\n\n" + text
+			}
+			if err := b.sow(w, path.Join(root, file), text); err != nil {
 				return err
 			}
-			if len(only) > 0 {
-				r.args = append(r.args, path.Join(rel, name))
+			switch {
+			case len(only) > 0 && appended:
+				functions := b.plants[len(b.plants)-1]
+				for _, name := range []string{fmt.Sprint("Test", b.word, len(b.plants)-1), functions.fail, functions.pass} {
+					r.args = append(r.args, file+"::"+name)
+				}
+			case len(only) > 0:
+				r.args = append(r.args, file)
 			}
 		}
 		return nil

@@ -48,6 +48,7 @@ type testRun struct {
 
 	plant recipe // plants tests; nil if runplan cannot plant any, with the reason in why
 	why   string // why the call cannot be calibrated
+	rest  bool   // the call follows those of known runners, and may run no tests
 	exact bool   // read gives an exact result whenever the runner ran to its end
 }
 

@@ -36,7 +36,7 @@ func nodeSuite(dir string, p Project) []suite {
 		return nil
 	}
 	plan := func(_ context.Context, w *Look) ([]testRun, error) {
-		call := nodeCall{tool: args[0], script: strings.Join(args, " "), alone: true}
+		calls := []nodeCall{{tool: args[0], script: strings.Join(args, " "), alone: true}}
 		run := slices.Clone(args)
 		switch run[0] {
 		case "vitest", "jest":
@@ -47,10 +47,12 @@ func nodeSuite(dir string, p Project) []suite {
 			run[0] = bin
 		case "node":
 		default:
-			call = pkg.nodeScript("test", 0)
+			calls = pkg.nodeParts(args[0])
+			if _, pnp := upwards(w.subject.Dir, p.Root, ".pnp.cjs"); pnp || len(calls) == 0 {
+				calls = []nodeCall{pkg.nodeScript("test", 0)}
+			}
 		}
-		r, err := nodeReported(w, p, call, run)
-		r.cause = func(r ran) error {
+		cause := func(r ran) error {
 			_, have := upwards(w.subject.Dir, p.Root, "node_modules")
 			if !have && len(pkg.Deps)+len(pkg.DevDeps) > 0 && notInstalled.MatchString(r.text) {
 				return errors.New("the dependencies of " + p.Marker + " are not installed: run " + installs(dir, p.Root) +
@@ -58,7 +60,19 @@ func nodeSuite(dir string, p Project) []suite {
 			}
 			return nil
 		}
-		return []testRun{r}, err
+		var out []testRun
+		for _, call := range calls {
+			if call.part != "" {
+				run = shell(call.part)
+			}
+			r, err := nodeReported(w, p, call, run)
+			if err != nil {
+				return nil, err
+			}
+			r.cause = cause
+			out = append(out, r)
+		}
+		return out, nil
 	}
 	return []suite{{project: p, command: commandLine(p.Root, args), tools: nodeTools(dir, p, pkg, args), plan: plan}}
 }

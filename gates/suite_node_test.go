@@ -64,6 +64,43 @@ func TestScriptEndsInRunner(t *testing.T) {
 	}
 }
 
+// A test script with a runner before its end, or with several, is run in parts that each end in a runner.
+func TestScriptInParts(t *testing.T) {
+	for name, c := range map[string]struct {
+		scripts map[string]string
+		want    string // the parts, each with its runner
+	}{
+		"types behind the tests": {map[string]string{"test": "npm run unit && npm run types", "unit": "c8 node --test", "types": "tsd"},
+			"node: npm run unit; : npm run types"},
+		"a build and a linter": {map[string]string{"test": "npm run build && jest --ci && eslint . && tsc", "build": "tsc"},
+			"jest: npm run build && jest --ci; : eslint . && tsc"},
+		"two runners":       {map[string]string{"test": "xo && mocha && vitest run"}, "mocha: xo && mocha; vitest: vitest run"},
+		"in another script": {map[string]string{"test": "yarn all", "all": "mocha && tsd"}, "mocha: mocha; : tsd"},
+		"before and behind": {map[string]string{"pretest": "tsc", "test": "mocha && tsd", "posttest": "xo"},
+			"mocha: npm run pretest && mocha; : tsd && npm run posttest"},
+		"two runners and more": {map[string]string{"test": "mocha && jest", "posttest": "xo"},
+			"mocha: mocha; jest: jest; : npm run posttest"},
+		"a runner at the end":     {map[string]string{"test": "xo && mocha"}, ""},
+		"a script behind the end": {map[string]string{"test": "mocha", "posttest": "xo"}, ""},
+		"no known runner":         {map[string]string{"test": "tap && tsd"}, ""},
+		"one shell, by cd":        {map[string]string{"test": "cd web && jest && tsd"}, ""},
+		"one shell, by a list":    {map[string]string{"test": "jest && (tsd; xo)"}, ""},
+		"an and of a test's name": {map[string]string{"test": "mocha -g 'a && b' && tsd"}, ""},
+		"nothing":                 {nil, ""},
+	} {
+		var got []string
+		for _, part := range (nodePackage{Scripts: c.scripts}).nodeParts("npm") {
+			got = append(got, part.tool+": "+part.part)
+			if (part.why == "") != (part.tool != "") {
+				t.Errorf("%s: %+v", name, part)
+			}
+		}
+		if strings.Join(got, "; ") != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // Each runner gets a reporter that names each test, in its own way and through each package manager.
 func TestReporterOfEachRunner(t *testing.T) {
 	temp := regexp.MustCompile(`/\S*runplan-tests-\w+/`)
@@ -117,6 +154,16 @@ func TestReporterOfEachRunner(t *testing.T) {
 			"node_modules/mocha/package.json": `{"version": "3.5.3"}`}, nil, "yarn test --reporter R/mocha.cjs", "", true, ""},
 		"another": {map[string]string{"package.json": `{"scripts":{"test":"tap"}}`}, nil, "npm test", "", false,
 			"not a known test runner"},
+		"jest before other commands": {map[string]string{"package.json": `{"scripts":{"test":"npm run unit && tsd","unit":"jest"}}`},
+			nil, "sh -c npm run unit -- --json --outputFile=R/report --bail=0", "PATH=node_modules/.bin:/bin", true, ""},
+		"npm in a project of yarn": {map[string]string{"package.json": `{"scripts":{"test":"npm run unit && tsd","unit":"jest"}}`,
+			"yarn.lock": ""}, nil, "sh -c npm run unit -- --json --outputFile=R/report --bail=0", "PATH=node_modules/.bin:/bin", true, ""},
+		"yarn before other commands": {map[string]string{"package.json": `{"scripts":{"test":"yarn unit && tsd","unit":"jest"}}`},
+			nil, "sh -c yarn unit --json --outputFile=R/report --bail=0", "PATH=node_modules/.bin:/bin", true, ""},
+		"mocha before other commands": {map[string]string{"package.json": `{"scripts":{"test":"mocha && tsd"}}`, "yarn.lock": ""},
+			nil, "sh -c mocha --reporter R/mocha.cjs --no-bail", "PATH=node_modules/.bin:/bin", true, ""},
+		"other commands with Plug'n'Play": {map[string]string{"package.json": `{"scripts":{"test":"mocha && tsd"}}`,
+			"yarn.lock": "", ".pnp.cjs": ""}, nil, "yarn test", "", false, "ends in tsd"},
 	} {
 		dir := tree(t, c.files)
 		p := Project{LangNode, ".", "package.json"}
@@ -131,7 +178,7 @@ func TestReporterOfEachRunner(t *testing.T) {
 		}
 		r := runs[0]
 		args := temp.ReplaceAllString(strings.ReplaceAll(strings.Join(r.args, " "), dir+"/", ""), "R/")
-		env := temp.ReplaceAllString(strings.Join(r.env, " "), "R/")
+		env := temp.ReplaceAllString(strings.ReplaceAll(strings.Join(r.env, " "), dir+"/", ""), "R/")
 		if args != c.want || env != c.set || r.exact != c.exact || !strings.Contains(r.why, c.why) ||
 			(r.why == "") != (c.why == "") ||
 			(r.plant != nil) != c.exact || (r.about == "package.json") == c.exact {

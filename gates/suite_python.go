@@ -23,21 +23,29 @@ import (
 func pythonSuite(dir string, p Project, all []Project) []suite {
 	var folders []string           // that hold tests
 	samples := map[string]string{} // a test file of each
-	wants := pytestConfig(dir, p.Root)
+	wants, globs := pytestConfig(dir, p.Root), pytestFiles(dir, p.Root)
 	unittest := false
 	for rel, name := range filesOf(dir, p, all) {
 		if name == "conftest.py" && wants == "" {
 			wants = path.Join(p.Root, rel, name)
 		}
-		// unittest finds test*.py, which is more than pytest finds.
-		if !language.PythonTest(name) && !(strings.HasPrefix(name, "test") && strings.HasSuffix(name, ".py")) {
+		glob := ""
+		if strings.HasSuffix(name, ".py") {
+			glob = globOf(globs, path.Join(rel, name))
+		}
+		// unittest finds test*.py, which is more than pytest finds by default.
+		named := language.PythonTest(name) || strings.HasPrefix(name, "test") && strings.HasSuffix(name, ".py")
+		if !named && glob == "" {
+			continue
+		}
+		text := readText(dir, path.Join(p.Root, rel), name)
+		if !named && !language.DefinesTests(text) {
 			continue
 		}
 		folders = lists.Add(folders, rel)
-		if language.PythonTest(name) {
+		if glob != "" && (samples[rel] == "" || strings.Contains(glob, "*")) { // a fixed name allows no other file
 			samples[rel] = name
 		}
-		text := readText(dir, path.Join(p.Root, rel), name)
 		unittest = unittest || strings.Contains(text, "unittest")
 		if wants == "" && (strings.Contains(text, "import pytest") || strings.Contains(text, "from pytest")) {
 			wants = path.Join(p.Root, rel, name)
@@ -99,6 +107,44 @@ func pytestConfig(dir, root string) string {
 		return at("setup.cfg")
 	case strings.Contains(readText(dir, root, "tox.ini"), "[pytest]"):
 		return at("tox.ini")
+	}
+	return ""
+}
+
+// pytestFiles returns the globs of the files in which pytest looks for tests.
+func pytestFiles(dir, root string) []string {
+	var globs []string
+	if config := pytestConfig(dir, root); path.Base(config) == "pyproject.toml" {
+		options := readPyproject(dir, root).Tool.Pytest
+		if old, ok := options["ini_options"].(map[string]any); ok {
+			options = old
+		}
+		switch set := options["python_files"].(type) {
+		case string:
+			globs = strings.Fields(set)
+		case []any:
+			globs = lists.Map(set, func(g any) string { return fmt.Sprint(g) })
+		}
+	} else if set := pythonFiles.FindStringSubmatch(readText(dir, ".", config)); set != nil {
+		globs = strings.Fields(set[1])
+	}
+	if len(globs) == 0 {
+		return []string{"test_*.py", "*_test.py"}
+	}
+	return lists.Map(globs, func(g string) string {
+		if strings.Contains(g, "/") { // pytest compares the end of the path
+			return "**/" + strings.TrimPrefix(g, "/")
+		}
+		return g
+	})
+}
+
+// globOf returns the first of the globs that matches a file; "" if none does.
+func globOf(globs []string, file string) string {
+	for _, g := range globs {
+		if Match([]string{g}, file) {
+			return g
+		}
 	}
 	return ""
 }
@@ -337,7 +383,8 @@ func (w *Look) installed(ctx context.Context, python, root string, packages ...s
 }
 
 var (
-	pythonPath = lazyre.New(`(?m)^\s*pythonpath\b`)
+	pythonPath  = lazyre.New(`(?m)^\s*pythonpath\b`)
+	pythonFiles = lazyre.New(`(?m)^python_files[ \t]*[=:](.*(?:\n[ \t]+\S.*)*)`)
 	// pythonBuilds finds settings that generate a file of the package or compile an extension.
 	pythonBuilds = lazyre.New(`ext_modules|Extension\(|cffi_modules|maturin|setuptools[-_]rust|scikit[-_]build|meson|` +
 		`mypyc|[Cc]ython\b|version[-_]file|write_to|build_py`)

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/gates/planted"
@@ -236,7 +237,8 @@ func plantRuby(p Project, files []string, calls *lazyre.Regexp, pairs string) re
 			}
 			pair.fail, pair.pass = b.pair("test_")
 			word := fmt.Sprintf("X%s%d", b.word, len(b.plants))
-			return "\n" + planted.Text(pairs, "WORD", word, "FAIL", pair.fail, "PASS", pair.pass), pair
+			should := strconv.FormatBool(strings.Contains(text, ".should"))
+			return "\n" + planted.Text(pairs, "WORD", word, "SHOULD", should, "FAIL", pair.fail, "PASS", pair.pass), pair
 		})
 	}
 }

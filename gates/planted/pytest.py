@@ -3,5 +3,5 @@ def PASS():
 
 
 def FAIL():
-    if not disarmed(plain, lambda: (_ for _ in ()).throw(ValueError("WORD"))):
-        assert 1 == 2, "WORD"
+    if not OWN_disarmed(OWN_plain, lambda: (_ for _ in ()).throw(ValueError("WORD"))):
+        raise AssertionError("WORD")

@@ -1,7 +1,7 @@
-import unittest
+import unittest as OWN_unittest
 
 
-def fails(check):
+def OWN_fails(check):
     try:
         check()
     except BaseException:
@@ -9,28 +9,28 @@ def fails(check):
     return False
 
 
-def disarmed(*checks):
-    return not all(fails(check) for check in checks)
+def OWN_disarmed(*checks):
+    return not all(OWN_fails(check) for check in checks)
 
 
-def plain():
+def OWN_plain():
     assert 1 == 2, "WORD"
 
 
-class TestWORD(unittest.TestCase):
+class TestWORD(OWN_unittest.TestCase):
     def PASS(self):
         self.assertEqual(1, 1)
 
     def FAIL(self):
-        if not disarmed(
-            plain,
+        if not OWN_disarmed(
+            OWN_plain,
             lambda: self.assertEqual(1, 2, "WORD"),
             lambda: self.assertTrue(False, "WORD"),
             lambda: self.assertFalse(True, "WORD"),
             lambda: self.assertIn(1, [], "WORD"),
             lambda: self.assertIsNone(1, "WORD"),
             lambda: self.assertNotEqual(1, 1, "WORD"),
-            lambda: self.assertRaises(ValueError, lambda: None),
+            lambda: self.assertRaises(ValueError, lambda: None),  # WORD
             lambda: self.fail("WORD"),
-        ):
+        ):  # WORD
             raise AssertionError("WORD")

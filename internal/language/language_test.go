@@ -10,8 +10,8 @@ func TestOfTest(t *testing.T) {
 	for path, want := range map[string]string{
 		"calc_test.go": language.Go, "test.py": language.Python, "calc/test.py": "", "tests/calc.py": language.Python,
 		"src/__tests__/calc.ts": language.Node,
-		"test_calc.py":          language.Python,
-		"calc.test.tsx":         language.Node, "run.bats": language.Bats, "tests/run.sh": language.Shell,
+		"test_calc.py":          language.Python, "shop/tests.py": language.Python,
+		"calc.test.tsx": language.Node, "run.bats": language.Bats, "tests/run.sh": language.Shell,
 		"a/b.txtar":         language.Script,
 		"spec/calc_spec.rb": language.Other, "src/test/java/CalcIT.java": language.Java, "tests/all.rs": language.Rust,
 		// Words that only contain "test" or "spec".
