@@ -385,7 +385,7 @@ var (
 // options finds options and settings that the batch asks for, and that are parsed or written and never read.
 func (w wording) options() {
 	done := map[string]bool{}
-	w.parameters()
+	w.parameters(done)
 	w.gone()
 	for _, text := range w.sentences {
 		if m := variable.FindStringSubmatchIndex(text); m != nil && !unmeant(text, m[0]) {
@@ -411,42 +411,7 @@ func (w wording) options() {
 	}
 }
 
-var (
-	variable = lazyre.New("(?i:environment variable|env(?:ironment)? var)\\s+`?\\$?([A-Z][A-Z0-9_]{2,})\\b")
-	// allArguments matches code that reads parameters without their names.
-	allArguments = lazyre.New(`\barguments\b|\blocals\(|\*\*?\w+`)
-	parameter    = lazyre.New(`^[*&\s]*(\w{2,})\b`)
-	inner        = lazyre.New(`\([^()]*\)`) // such as the parameters of a parameter
-	// touched matches statements that only say that a parameter is not used.
-	touched = lazyre.New(`(?m)^\s*(?:_ = \w+|void \w+;?|del \w+)\s*$`)
-)
-
-// parameters finds new functions with a parameter that the batch spells out and that their body does not use.
-func (w wording) parameters() {
-	for _, name := range w.fresh() {
-		m := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\(((?:[^()]|\([^()]*\))*)\)`).FindStringSubmatch(w.text)
-		if m == nil {
-			continue
-		}
-		for _, code := range w.code {
-			head, body, more := strings.Cut(functionsOf(code)[name], "\n")
-			refusesAll := refuses.MatchString(body) && !strings.Contains(body, "return ")
-			if !more || strings.Count(body, "\n") < 1 || refusesAll ||
-				strings.Contains(quotation.ReplaceAllString(head, ""), "...") {
-				continue
-			}
-			body = touched.ReplaceAllString(body, "")
-			for _, text := range strings.Split(inner.ReplaceAllString(m[1], ""), ",") {
-				p := parameter.FindStringSubmatch(text)
-				if p != nil && regexp.MustCompile(`[(,]\s*[*&]*`+p[1]+`\b`).MatchString(head) && !names(body, p[1]) &&
-					!allArguments.MatchString(body) {
-					w.broken(RuleOptionUnused, "", name+" does not use its parameter "+p[1]+", which the batch names",
-						"use it where the batch says so")
-				}
-			}
-		}
-	}
-}
+var variable = lazyre.New("(?i:environment variable|env(?:ironment)? var)\\s+`?\\$?([A-Z][A-Z0-9_]{2,})\\b")
 
 // gone finds parameters that the batch spells out in a call in code, and that the change removes from the function.
 func (w wording) gone() {
@@ -460,7 +425,7 @@ func (w wording) gone() {
 			now := head.FindStringSubmatch(declarations(f.After, m[1]))
 			for _, p := range strings.Split(m[2], ", ") {
 				if was != nil && now != nil && !language.IsTest(f.Path) && names(was[1], p) && !names(now[1], p) &&
-					!allArguments.MatchString(now[1]) {
+					!takesMore.MatchString(now[1]) {
 					w.broken(RuleOptionUnused, f.Path, "the batch names the parameter "+p+" of "+m[1]+", but the change removes it",
 						"restore it")
 				}
@@ -469,8 +434,12 @@ func (w wording) gone() {
 	}
 }
 
-// spelled matches a function with the names of its parameters.
-var spelled = lazyre.New("`(?:\\w+[.:]+)*(\\w+)\\((\\w+(?:, \\w+)*)\\)`")
+var (
+	// spelled matches a function with the names of its parameters.
+	spelled = lazyre.New("`(?:\\w+[.:]+)*(\\w+)\\((\\w+(?:, \\w+)*)\\)`")
+	// takesMore matches parameters that have no names of their own.
+	takesMore = lazyre.New(`\*\w`)
+)
 
 // declarations returns the lines of a text that declare a function.
 func declarations(text, name string) (out string) {
