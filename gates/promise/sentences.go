@@ -68,7 +68,7 @@ func promisesInText(text string) bool {
 	}
 	text = fenced.ReplaceAllString(text, "")
 	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking, oldFlag,
-		spelled, changing} {
+		spelled, changing, memberNamed} {
 		if re.MatchString(text) {
 			return true
 		}
@@ -116,6 +116,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 		}
 	}
 	w.errors()
+	w.members()
 	e, known := w.effects()
 	if !known || !w.unwired(e) {
 		w.calls()
