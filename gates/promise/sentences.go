@@ -87,33 +87,16 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	if s.Diff == nil || s.Dir == "" || skeleton.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
 		return nil
 	}
-	files, _, err := gates.Files(ctx, s.Diff, nil)
+	w, err := o.wordingOf(ctx, l, s.Batch.Text, s.Diff)
 	if err != nil {
 		return err
 	}
-	text := strings.ReplaceAll(fenced.ReplaceAllString(s.Batch.Text, ""), "...", "…")
-	w := wording{o: o, l: l, text: text, sentences: sentence.Split(text, -1), files: files, code: map[string]string{}}
-	for _, f := range files {
-		switch {
-		case language.IsTest(f.Path):
-			for _, a := range f.AddedLines() {
-				w.tests += a.Text + "\n"
-			}
-		case marks[codeExt(f.Path)] != "":
-			w.added += bareAdded(f)
-		}
+	if err := o.testsOfEarlier(ctx, l); err != nil {
+		return err
 	}
-	if !slices.ContainsFunc(files, product) {
+	if !slices.ContainsFunc(w.files, product) {
 		w.values()
 		return nil
-	}
-	for _, p := range o.in(func(p string) bool { return !language.IsTest(p) && !prose.MatchString(p) }) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if text, ok := w.read(p); ok {
-			w.code[p] = bare(p, text)
-		}
 	}
 	w.errors()
 	w.members()
@@ -143,6 +126,38 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.demanded()
 	w.keptOptions()
 	return nil
+}
+
+// wordingOf reads a text of the plan, a change and the code that it is about.
+func (o Options) wordingOf(ctx context.Context, l *gates.Look, text string, diff gates.Diff) (wording, error) {
+	text = strings.ReplaceAll(fenced.ReplaceAllString(text, ""), "...", "…")
+	w := wording{o: o, l: l, text: text, sentences: sentence.Split(text, -1), code: map[string]string{}}
+	var err error
+	if w.files, _, err = gates.Files(ctx, diff, nil); err != nil {
+		return w, err
+	}
+	for _, f := range w.files {
+		switch {
+		case language.IsTest(f.Path):
+			for _, a := range f.AddedLines() {
+				w.tests += a.Text + "\n"
+			}
+		case marks[codeExt(f.Path)] != "":
+			w.added += bareAdded(f)
+		}
+	}
+	if !slices.ContainsFunc(w.files, product) {
+		return w, nil
+	}
+	for _, p := range o.in(func(p string) bool { return !language.IsTest(p) && !prose.MatchString(p) }) {
+		if err := ctx.Err(); err != nil {
+			return w, err
+		}
+		if text, ok := w.read(p); ok {
+			w.code[p] = bare(p, text)
+		}
+	}
+	return w, nil
 }
 
 // product reports whether a file is code that the rules can read, and not a test.
