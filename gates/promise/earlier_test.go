@@ -53,29 +53,3 @@ func TestTestsOfEarlierBatches(t *testing.T) {
 		}
 	}
 }
-
-// If a batch asks for tests, and these have most inputs of a table, they have all of them.
-func TestRowsOfTablesAreTested(t *testing.T) {
-	const (
-		table = "Add `Caret(s string)`. It accepts what does not change the first number.\n\n| constraint | means |\n|---|---|\n| `^1.2` | below 2 |\n| `^0.2` | below 0.3 |\n| `^0` | below 1 |\n| `^0.0.3` | only this |\n\nAdd tests."
-		names = "Add `Caret(s string)`.\n\n| field | means |\n|---|---|\n| `size` | bytes |\n| `mode` | rights |\n| `kind` | type |\n| `from` | origin |\n\nAdd tests."
-		code  = "package a\n\nfunc Caret(s string) string {\n\treturn s[1:]\n}\n"
-	)
-	tests := func(list string) files {
-		return files{"a.go": code, "a_test.go": "package a\n\nfunc TestCaret(t *testing.T) {\n\tfor _, s := range []string{" + list + "} {\n\t\tcheck(t, Caret(s))\n\t}\n}\n"}
-	}
-	for _, c := range []worded{
-		{"a row less", table, nil, tests(`"^1.2", "^0.2", "^0.0.3"`), "example-untested"},
-		{"a row only in a remark", table, nil, tests(`"^1.2", "^0.2", "^0.0.3" /* ^0 */`), "example-untested"},
-		{"all rows", table, nil, tests(`"^1.2", "^0.2", "^0", "^0.0.3"`), ""},
-		{"a row with another one", table, nil, tests(`"^1.2", "^0.2", "^0, != 0.3", "^0.0.3"`), ""},
-		{"a row in an old test", table, files{"b_test.go": "package a\n\nvar old = \"^0\"\n"}, tests(`"^1.2", "^0.2", "^0.0.3"`), ""},
-		{"few of the rows", table, nil, tests(`"^1.2", "^5", "^6"`), ""},
-		{"made by other code", table, nil, tests(`"1.2", "0.2", "0.0.3"`), ""},
-		{"no tests asked", strings.TrimSuffix(table, "Add tests."), nil, tests(`"^1.2", "^0.2", "^0.0.3"`), ""},
-		{"the results so far", strings.ReplaceAll(table, "means", "today"), nil, tests(`"^1.2", "^0.2", "^0.0.3"`), ""},
-		{"names", names, nil, tests(`"size", "mode", "kind"`), ""},
-	} {
-		c.check(t)
-	}
-}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/examples"
-	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
@@ -207,36 +206,6 @@ func (w wording) testsHaveAll() {
 	}
 	w.broken(RuleExampleUntested, "", "the batch shows the example "+shown(missing)+" and asks for tests, but no test has it",
 		"test all examples of the batch")
-}
-
-// rowUntested finds rows of a table of inputs that no test has, although the new tests have at least half of them.
-func (w wording) rowUntested() bool {
-	old := ""
-	for _, p := range w.o.in(language.IsTest) {
-		if text, ok := w.read(p); ok {
-			old += bare(p, text)
-		}
-	}
-	for _, list := range examples.Literals(w.text) {
-		if slices.ContainsFunc(list, func(in string) bool {
-			return !cellWord.MatchString(in) || dotted.MatchString(in) || strings.HasPrefix(in, "-")
-		}) {
-			continue // names, options and sentences
-		}
-		absent := lists.Filter(list, func(in string) bool { return !ownText(in).MatchString(old) })
-		have := lists.Count(list, func(in string) bool { return ownText(in).MatchString(w.tests) })
-		if len(absent) > 0 && have*2 >= len(list) {
-			w.broken(RuleExampleUntested, "", "the batch has a table of inputs and asks for tests, but no test has "+
-				strings.Join(absent, " or "), "test each row of the table")
-			return true
-		}
-	}
-	return false
-}
-
-// ownText matches an input that is not a part of a longer one.
-func ownText(in string) *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[^\w.])` + regexp.QuoteMeta(in) + `(?:[^\w.]|\.?(?:\s|$))`)
 }
 
 // valueShown matches the value of an option, or a value with a digit or a mark, and the verb between it and its result.

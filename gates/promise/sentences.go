@@ -111,7 +111,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.cases()
 	w.values()
 	w.answers()
-	if !w.special() && !w.answered() {
+	if !w.special() && !w.answered() && !w.rowCases() {
 		w.pieced()
 	}
 	w.fixedTexts()
