@@ -74,6 +74,30 @@ func Rows(text string) (out [][2]string) {
 	return out
 }
 
+// fewestLiterals is the number of rows of a table whose first column is a list of inputs, whatever the others say.
+const fewestLiterals = 4
+
+// onlySome matches a sentence about the code as it is, or about inputs that need no test.
+var onlySome = lazyre.New(`(?i)\b(?:currently|today|at present|so far|bugs?|wrong\w*|incorrect\w*|already|some|examples?|such as|e\.g)\b`)
+
+// Literals returns, for each table, the first column if all of its cells are code and the table is not about the code as
+// it is.
+func Literals(text string) (out [][]string) {
+	for _, at := range tableAt.FindAllStringIndex(text, -1) {
+		rows := lists.Map(strings.Split(strings.TrimRight(text[at[0]:at[1]], "\n"), "\n"), cells)
+		sentences := sentence.Split(strings.TrimSpace(text[:at[0]]), -1)
+		if len(rows) < 2+fewestLiterals || oldHead.MatchString(strings.Join(rows[0], " ")) ||
+			onlySome.MatchString(sentences[len(sentences)-1]) {
+			continue
+		}
+		column := lists.Map(rows[2:], func(r []string) string { return r[0] })
+		if !slices.ContainsFunc(column, func(c string) bool { return bareCell(c) == c }) {
+			out = append(out, lists.Map(column, bareCell))
+		}
+	}
+	return out
+}
+
 // rowsOf makes examples of the rows of a table; none if its columns are not clear.
 func rowsOf(table, name string, params []string, line int, firm bool) (out []Example) {
 	rows := lists.Map(strings.Split(strings.TrimRight(table, "\n"), "\n"), cells)

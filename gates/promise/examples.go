@@ -147,12 +147,15 @@ var (
 		`for example|for instance|do not|don't|never)\b`)
 )
 
-// untested finds an example of the batch that no test has. The batch asks for tests, and the new ones have another one
-// of its examples.
+// untested finds an example that no test has if the batch asks for tests.
 func (w wording) untested() {
-	if w.tests == "" || !asksTests.MatchString(w.text) && !asksTestsOf.MatchString(w.text) {
-		return
+	if w.tests != "" && (asksTests.MatchString(w.text) || asksTestsOf.MatchString(w.text)) {
+		w.testsHaveAll()
 	}
+}
+
+// testsHaveAll finds an example of the text that no test has. The new ones have another one of its examples.
+func (w wording) testsHaveAll() {
 	named := w.listed()
 	absent := lists.Filter(named, func(n string) bool { return !names(w.tests, n) })
 	if len(absent) > 0 && len(absent) < len(named) {
@@ -160,7 +163,7 @@ func (w wording) untested() {
 			"test all of them")
 		return
 	}
-	if w.halfTested() {
+	if w.halfTested() || w.rowUntested() {
 		return
 	}
 	list := slices.Concat(w.examples(), w.shownValues())

@@ -68,7 +68,7 @@ func promisesInText(text string) bool {
 	}
 	text = fenced.ReplaceAllString(text, "")
 	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking, oldFlag,
-		spelled, changing} {
+		spelled, changing, memberNamed} {
 		if re.MatchString(text) {
 			return true
 		}
@@ -87,35 +87,19 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	if s.Diff == nil || s.Dir == "" || skeleton.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
 		return nil
 	}
-	files, _, err := gates.Files(ctx, s.Diff, nil)
+	w, err := o.wordingOf(ctx, l, s.Batch.Text, s.Diff)
 	if err != nil {
 		return err
 	}
-	text := strings.ReplaceAll(fenced.ReplaceAllString(s.Batch.Text, ""), "...", "…")
-	w := wording{o: o, l: l, text: text, sentences: sentence.Split(text, -1), files: files, code: map[string]string{}}
-	for _, f := range files {
-		switch {
-		case language.IsTest(f.Path):
-			for _, a := range f.AddedLines() {
-				w.tests += a.Text + "\n"
-			}
-		case marks[codeExt(f.Path)] != "":
-			w.added += bareAdded(f)
-		}
+	if err := o.testsOfEarlier(ctx, l); err != nil {
+		return err
 	}
-	if !slices.ContainsFunc(files, product) {
+	if !slices.ContainsFunc(w.files, product) {
 		w.values()
 		return nil
 	}
-	for _, p := range o.in(func(p string) bool { return !language.IsTest(p) && !prose.MatchString(p) }) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if text, ok := w.read(p); ok {
-			w.code[p] = bare(p, text)
-		}
-	}
 	w.errors()
+	w.members()
 	e, known := w.effects()
 	if !known || !w.unwired(e) {
 		w.calls()
@@ -127,7 +111,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.cases()
 	w.values()
 	w.answers()
-	if !w.special() && !w.answered() {
+	if !w.special() && !w.answered() && !w.rowCases() {
 		w.pieced()
 	}
 	w.fixedTexts()
@@ -142,6 +126,38 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.demanded()
 	w.keptOptions()
 	return nil
+}
+
+// wordingOf reads a text of the plan, a change and the code that it is about.
+func (o Options) wordingOf(ctx context.Context, l *gates.Look, text string, diff gates.Diff) (wording, error) {
+	text = strings.ReplaceAll(fenced.ReplaceAllString(text, ""), "...", "…")
+	w := wording{o: o, l: l, text: text, sentences: sentence.Split(text, -1), code: map[string]string{}}
+	var err error
+	if w.files, _, err = gates.Files(ctx, diff, nil); err != nil {
+		return w, err
+	}
+	for _, f := range w.files {
+		switch {
+		case language.IsTest(f.Path):
+			for _, a := range f.AddedLines() {
+				w.tests += a.Text + "\n"
+			}
+		case marks[codeExt(f.Path)] != "":
+			w.added += bareAdded(f)
+		}
+	}
+	if !slices.ContainsFunc(w.files, product) {
+		return w, nil
+	}
+	for _, p := range o.in(func(p string) bool { return !language.IsTest(p) && !prose.MatchString(p) }) {
+		if err := ctx.Err(); err != nil {
+			return w, err
+		}
+		if text, ok := w.read(p); ok {
+			w.code[p] = bare(p, text)
+		}
+	}
+	return w, nil
 }
 
 // product reports whether a file is code that the rules can read, and not a test.
@@ -385,7 +401,7 @@ var (
 // options finds options and settings that the batch asks for, and that are parsed or written and never read.
 func (w wording) options() {
 	done := map[string]bool{}
-	w.parameters()
+	w.parameters(done)
 	w.gone()
 	for _, text := range w.sentences {
 		if m := variable.FindStringSubmatchIndex(text); m != nil && !unmeant(text, m[0]) {
@@ -411,42 +427,7 @@ func (w wording) options() {
 	}
 }
 
-var (
-	variable = lazyre.New("(?i:environment variable|env(?:ironment)? var)\\s+`?\\$?([A-Z][A-Z0-9_]{2,})\\b")
-	// allArguments matches code that reads parameters without their names.
-	allArguments = lazyre.New(`\barguments\b|\blocals\(|\*\*?\w+`)
-	parameter    = lazyre.New(`^[*&\s]*(\w{2,})\b`)
-	inner        = lazyre.New(`\([^()]*\)`) // such as the parameters of a parameter
-	// touched matches statements that only say that a parameter is not used.
-	touched = lazyre.New(`(?m)^\s*(?:_ = \w+|void \w+;?|del \w+)\s*$`)
-)
-
-// parameters finds new functions with a parameter that the batch spells out and that their body does not use.
-func (w wording) parameters() {
-	for _, name := range w.fresh() {
-		m := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\(((?:[^()]|\([^()]*\))*)\)`).FindStringSubmatch(w.text)
-		if m == nil {
-			continue
-		}
-		for _, code := range w.code {
-			head, body, more := strings.Cut(functionsOf(code)[name], "\n")
-			refusesAll := refuses.MatchString(body) && !strings.Contains(body, "return ")
-			if !more || strings.Count(body, "\n") < 1 || refusesAll ||
-				strings.Contains(quotation.ReplaceAllString(head, ""), "...") {
-				continue
-			}
-			body = touched.ReplaceAllString(body, "")
-			for _, text := range strings.Split(inner.ReplaceAllString(m[1], ""), ",") {
-				p := parameter.FindStringSubmatch(text)
-				if p != nil && regexp.MustCompile(`[(,]\s*[*&]*`+p[1]+`\b`).MatchString(head) && !names(body, p[1]) &&
-					!allArguments.MatchString(body) {
-					w.broken(RuleOptionUnused, "", name+" does not use its parameter "+p[1]+", which the batch names",
-						"use it where the batch says so")
-				}
-			}
-		}
-	}
-}
+var variable = lazyre.New("(?i:environment variable|env(?:ironment)? var)\\s+`?\\$?([A-Z][A-Z0-9_]{2,})\\b")
 
 // gone finds parameters that the batch spells out in a call in code, and that the change removes from the function.
 func (w wording) gone() {
@@ -460,7 +441,7 @@ func (w wording) gone() {
 			now := head.FindStringSubmatch(declarations(f.After, m[1]))
 			for _, p := range strings.Split(m[2], ", ") {
 				if was != nil && now != nil && !language.IsTest(f.Path) && names(was[1], p) && !names(now[1], p) &&
-					!allArguments.MatchString(now[1]) {
+					!takesMore.MatchString(now[1]) {
 					w.broken(RuleOptionUnused, f.Path, "the batch names the parameter "+p+" of "+m[1]+", but the change removes it",
 						"restore it")
 				}
@@ -469,8 +450,12 @@ func (w wording) gone() {
 	}
 }
 
-// spelled matches a function with the names of its parameters.
-var spelled = lazyre.New("`(?:\\w+[.:]+)*(\\w+)\\((\\w+(?:, \\w+)*)\\)`")
+var (
+	// spelled matches a function with the names of its parameters.
+	spelled = lazyre.New("`(?:\\w+[.:]+)*(\\w+)\\((\\w+(?:, \\w+)*)\\)`")
+	// takesMore matches parameters that have no names of their own.
+	takesMore = lazyre.New(`\*\w`)
+)
 
 // declarations returns the lines of a text that declare a function.
 func declarations(text, name string) (out string) {

@@ -129,7 +129,7 @@ func (w *work) gateIn(ctx context.Context, rooms *Rooms, c runner.Command, b *pl
 	defer leave()
 	list := suite.All(rm.Dir,
 		w.promising(b, promise.Options{Tree: rm, Room: apart, Base: w.room(c.Base), Suites: w.commandsOf(rm.Dir),
-			RedBefore: w.redBefore(base, rm.Dir)}))
+			RedBefore: w.redBefore(base, rm.Dir), Since: gates.GitDiff(w.Repo, w.info.Base, c.Tree)}))
 	if w.Baseline {
 		list = base.Around(list)
 	}
