@@ -77,7 +77,7 @@ func (r *filesReader) asked(m *mark) {
 	}
 }
 
-// clauses splits a sentence before each instruction, if it is one or goes on with one of the line before.
+// clauses splits a sentence before each instruction, if it is one or continues one of the line before.
 func clauses(sentence string, instructs bool) []string {
 	if !instructs {
 		return []string{sentence}
