@@ -1,8 +1,9 @@
 // Package outline lists the contents of a source file: symbols with their extents, docstrings, comments, imports, and
 // in Python references. It reads one file at a time and resolves nothing; package knowledge does that.
 //
-// go/parser reads Go. ast-grep reads Python, TypeScript and JavaScript, many files in one process: [Rules] returns the
-// rules, and [Read] makes an [Outline] of the result. All offsets refer to the text that was hashed.
+// go/parser reads Go, and [ReadPython] most files of Python. ast-grep reads the others, TypeScript and JavaScript, many
+// files in one process: [Rules] returns the rules, and [Read] makes an [Outline] of the result. All offsets refer to the
+// text that was hashed.
 package outline
 
 import (
