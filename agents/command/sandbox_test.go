@@ -43,9 +43,10 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"all done",
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	// The reported exit status is that of the agent.
+	// The reported exit status is that of the agent. A process of bwrap may end a little later than its parent, and the
+	// summary then says that it was killed.
 	a = New(Config{Name: "x", Command: []string{"bash", "-c", "exit 173"}, Sandbox: sandbox.Spec{Kind: "bwrap"}})
-	if res, err = a.Run(t.Context(), tk, nil); err != nil || res.Summary != "exited with status 173" {
+	if res, err = a.Run(t.Context(), tk, nil); err != nil || !strings.HasPrefix(res.Summary, "exited with status 173") {
 		t.Errorf("got %+v, %v", res, err)
 	}
 }
