@@ -77,13 +77,8 @@ func bodyOf(text string, depth int) string {
 func withoutTexts(file, code string) string {
 	out := []byte(code)
 	for _, p := range language.Parts(code, language.OfSource(file)) {
-		if strings.Contains(code[p.Start:p.End], "{") {
-			continue
-		}
-		for i := p.From; i < p.To; i++ {
-			if out[i] != '\n' {
-				out[i] = ' '
-			}
+		if !strings.Contains(code[p.Start:p.End], "{") {
+			language.Blank(out, p.From, p.To)
 		}
 	}
 	return string(out)
@@ -92,8 +87,10 @@ func withoutTexts(file, code string) string {
 var (
 	// allArguments matches code that reads parameters without their names.
 	allArguments = lazyre.New(`\barguments\b|\b(?:locals|vars|eval|exec)\(|\bbinding\b|\bsuper\s*(?:$|[^\s(.])|\bsuper$`)
-	parameter    = lazyre.New(`^[*&\s]*(\w{2,})\b`)
-	inner        = lazyre.New(`\([^()]*\)`) // such as the parameters of a parameter
+	// signatureOf matches a name with what is in parentheses behind it.
+	signatureOf = lazyre.New(`\b(\w+)\(((?:[^()]|\([^()]*\))*)\)`)
+	parameter   = lazyre.New(`^[*&\s]*(\w{2,})\b`)
+	inner       = lazyre.New(`\([^()]*\)`) // such as the parameters of a parameter
 	// touched matches statements that only say that a parameter is not used.
 	touched = lazyre.New(`(?m)^\s*(?:_ = \w+|void \w+;?|del \w+)\s*$`)
 	// handed matches parameters that callers give to all functions of a kind.
@@ -125,7 +122,7 @@ func (w wording) parameters(found map[string]bool) {
 	b := w.l.Subject().Batch
 	signatures := map[string][]string{}
 	for _, text := range []string{w.text, b.Text} {
-		for _, m := range regexp.MustCompile(`\b(\w+)\(((?:[^()]|\([^()]*\))*)\)`).FindAllStringSubmatch(text, -1) {
+		for _, m := range signatureOf.FindAllStringSubmatch(text, -1) {
 			for _, p := range strings.Split(inner.ReplaceAllString(m[2], ""), ",") {
 				if p := parameter.FindStringSubmatch(p); p != nil {
 					signatures[m[1]] = append(signatures[m[1]], p[1])

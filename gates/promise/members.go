@@ -82,11 +82,7 @@ func (w wording) lacks(of, name string, depth int) bool {
 		}
 		layout := []byte(code) // without texts
 		for _, p := range language.Parts(code, language.OfSource(file)) {
-			for i := p.Start; i < p.End; i++ {
-				if layout[i] != '\n' {
-					layout[i] = ' '
-				}
-			}
+			language.Blank(layout, p.Start, p.End)
 		}
 		for _, at := range typeHead(file, of).FindAllStringIndex(string(layout), -1) {
 			body := bodyOf(string(layout[at[1]:]), deep(string(layout[at[0]:at[1]])))

@@ -180,11 +180,7 @@ func bare(file, text string) string {
 		if !p.Comment && !(lang == language.Python && docstring(text, p.Start)) {
 			continue
 		}
-		for i := p.Start; i < p.End; i++ {
-			if out[i] != '\n' {
-				out[i] = ' '
-			}
-		}
+		language.Blank(out, p.Start, p.End)
 	}
 	return frame.ReplaceAllString(string(out), "")
 }

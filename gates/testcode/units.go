@@ -122,23 +122,14 @@ func squeeze(text string) []string {
 	return out
 }
 
-// blank replaces a part of a text with spaces, except its line ends.
-func blank(text []byte, from, to int) {
-	for i := from; i < to && i < len(text); i++ {
-		if text[i] != '\n' {
-			text[i] = ' '
-		}
-	}
-}
-
 // Mask blanks out comments and the contents of strings, so only code remains. Length and lines do not change.
 func Mask(text, lang string) string {
 	out := []byte(text)
 	for _, p := range language.Parts(text, lang) {
 		if p.Comment {
-			blank(out, p.Start, p.End)
+			language.Blank(out, p.Start, p.End)
 		} else {
-			blank(out, p.From, p.To)
+			language.Blank(out, p.From, p.To)
 		}
 	}
 	return string(out)

@@ -122,6 +122,15 @@ var syntaxes = sync.OnceValue(func() map[string]*syntax {
 	return all
 })
 
+// Blank replaces a part of a source with spaces, except its line ends.
+func Blank(source []byte, from, to int) {
+	for i := from; i < to && i < len(source); i++ {
+		if source[i] != '\n' {
+			source[i] = ' '
+		}
+	}
+}
+
 // Parts returns the comments and strings of a source, in order. It knows the languages of [OfSource] and [OfTest], and
 // reads others like C.
 func Parts(text, lang string) []Part {

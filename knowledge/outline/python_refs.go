@@ -153,13 +153,14 @@ func (g *pythonGlance) formatted(from, to int) {
 		case at+1 < to && g.text[at+1] == '{':
 			at++
 		default:
-			at = g.placeholder(at+1, to)
+			at = g.replacement(at+1, to)
 		}
 	}
 }
 
-// placeholder reads one expression of a formatted string and its format, and returns where its bracket closes.
-func (g *pythonGlance) placeholder(from, to int) int {
+// replacement reads one replacement field of a formatted string, an expression and its format, and returns where its
+// bracket closes.
+func (g *pythonGlance) replacement(from, to int) int {
 	in := pythonGlance{text: g.text[:to], at: from, sound: true, refs: &pythonRefs{primary: -1},
 		tok: pythonToken{kind: pythonLine}, field: true}
 	for in.sound && in.tok.kind != pythonEnd {
@@ -176,7 +177,7 @@ func (g *pythonGlance) placeholder(from, to int) int {
 	if at < to && g.text[at] == ':' {
 		for at++; at < to && g.text[at] != '}' && g.sound; at++ {
 			if g.text[at] == '{' {
-				at = g.placeholder(at+1, to)
+				at = g.replacement(at+1, to)
 			}
 		}
 	}
