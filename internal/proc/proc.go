@@ -25,6 +25,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // ErrNotFound reports that the program does not exist or is not executable.
@@ -120,7 +122,7 @@ func (r Result) LeftBehind() string {
 	if r.Swept == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%d processes left in the background were killed", r.Swept)
+	text := phrase.Count(r.Swept, "process left in the background was killed", "processes left in the background were killed")
 	if len(r.Left) > 0 {
 		text += ": " + strings.Join(r.Left, ", ")
 	}

@@ -18,6 +18,8 @@ const (
 	// network stays until the call returns.
 	endTime = 10 * time.Second
 	pause   = 10 * time.Millisecond
+	// settle is the time for processes that were about to end, such as those of a sandbox. They do not count.
+	settle = 50 * time.Millisecond
 )
 
 // sweep ends the processes that outlived the program. It returns their number and some names. The error means that
@@ -37,11 +39,10 @@ func (p *process) sweep(c Cmd, grace time.Duration) (int, []string, error) {
 // of those still alive.
 func (p *process) end(c Cmd, grace time.Duration, seen map[int]bool) (names, stuck []string) {
 	left, none := p.holder.left()
-	if none {
-		return nil, nil
+	for until := time.Now().Add(settle); !none && time.Now().Before(until); left, none = p.holder.left() {
+		time.Sleep(pause)
 	}
-	time.Sleep(pause) // processes that were about to end do not count
-	if left, none = p.holder.left(); none {
+	if none {
 		return nil, nil
 	}
 	note := func() {
