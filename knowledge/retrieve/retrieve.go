@@ -61,7 +61,7 @@ func (p *pass) matched(ctx context.Context, q TaskQuery) error {
 		return err
 	}
 	e := &NoMatchError{Words: []string{}, Texts: len(texts)}
-	e.Words = append(e.Words, keywords(q.Text)...)
+	e.Words = append(e.Words, keywords(trailerRE.ReplaceAllString(q.Text, " "))...)
 	return e
 }
 

@@ -165,8 +165,8 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 		s.all[i] = Ranked{Path: c.Path, Start: c.Start, End: c.End, Label: c.Label}
 	}
 	s.asked = askedWords(q.Text, s.numbers())
-	for _, step := range []func(context.Context) error{s.words, s.meaning, s.messages, s.recent,
-		func(ctx context.Context) error { return s.neighbours(ctx, q) }} {
+	for _, step := range []func(context.Context) error{s.words, func(ctx context.Context) error { return s.links(ctx, q) },
+		s.meaning, s.messages, s.recent, func(ctx context.Context) error { return s.neighbours(ctx, q) }} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -277,6 +277,26 @@ func (s *searching) words(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// linkRE matches a link, and its path without the number of an issue.
+var linkRE = lazyre.New(`https?://[^/\s]+/([^\s?#]*?)(?:/(?:issues|pull|pulls|commit|discussions)\b\S*)?[\s?#).,]`)
+
+// links searches the words of the paths of links, if no other word of the task is in the index. "Closes" with the address
+// of an issue names at least the project, and the code of a small project often has this name.
+func (s *searching) links(ctx context.Context, q TaskQuery) error {
+	if slices.ContainsFunc(s.all, func(r Ranked) bool { return r.Features[fWords] > 0 }) {
+		return nil
+	}
+	var paths []string
+	for _, m := range linkRE.FindAllStringSubmatch(bounded(q.Text)+"\n", -1) {
+		paths = append(paths, m[1])
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	s.asked = append(s.asked, askedWords(strings.Join(paths, "\n"), nil)...)
+	return s.words(ctx)
 }
 
 // alike is the value of fMeaning from which a chunk matches a task without a word in common. It was not measured.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -96,7 +97,9 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, find func() (pattern
 		return cli.CuratedTrouble(err)
 	}
 	defer db.Close()
-	cli.CollectAt(200) // indexing is short, and the heap is small
+	cli.CollectAt(200) // indexing is short
+	// Little of the heap is live. A heap that may grow to three times that would double the memory of a large repository.
+	debug.SetMemoryLimit(144 << 20)
 	progress := NewProgress(a)
 	began := time.Now()
 	res, err := knowledge.Index(ctx, knowledge.Options{
