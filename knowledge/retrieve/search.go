@@ -80,7 +80,7 @@ type askedWord struct {
 	weight float64
 }
 
-var trailerRE = lazyre.New(`(?mi)^(?:[A-Za-z]+-by|Change-Id|cc|See-also|BREAKING-CHANGE): .*$|https?://\S+|\(?#\d+\)?|[\w.+-]+@[\w-]+\.[\w.]+`)
+var trailerRE = lazyre.New(`(?mi)^(?:[A-Za-z]+-by|Change-Id|cc|See-also|BREAKING-CHANGE): .*$|https?://\S+|\(?#\d+\)?|[\w.+-]+@[A-Za-z][\w-]*\.[\w.-]*[A-Za-z]{2}`)
 
 // askedWords returns the search terms of a task. Words of the first line and code names count twice. Of the numbers,
 // only those in the names of files are terms.

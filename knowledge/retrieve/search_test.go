@@ -78,3 +78,14 @@ func TestNumbersOfFileNamesAreTerms(t *testing.T) {
 		t.Errorf("numbers: %v, want %v", got, want)
 	}
 }
+
+// The address of a person is no term, but the name of a package with its version is.
+func TestVersionsOfPackagesAreTerms(t *testing.T) {
+	var got []string
+	for _, w := range askedWords("Use node-tap@1.0.0 (ada@mail.example.org)", nil) {
+		got = append(got, w.word)
+	}
+	if want := []string{"node", "tap"}; !slices.Equal(got, want) {
+		t.Errorf("terms: %v, want %v", got, want)
+	}
+}
