@@ -1,9 +1,6 @@
 package lessons
 
-import (
-	"bytes"
-	"slices"
-)
+import "bytes"
 
 // notText returns why the content of a file is not checked.
 func notText(text []byte) string {
@@ -14,13 +11,4 @@ func notText(text []byte) string {
 		return "binary"
 	}
 	return ""
-}
-
-// generated reports whether the first lines of a file say that a program wrote it.
-func generated(text []byte) bool {
-	head := text[:min(len(text), 2<<10)]
-	return slices.ContainsFunc(bytes.Split(head, []byte("\n")), func(line []byte) bool {
-		return bytes.Contains(line, []byte("@generated")) ||
-			bytes.Contains(line, []byte("Code generated")) && bytes.Contains(line, []byte("DO NOT EDIT"))
-	})
 }

@@ -3,7 +3,6 @@ package history
 import (
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
@@ -138,7 +137,7 @@ func madeByProgram(name string) bool {
 			return true
 		}
 	}
-	return generatedName(path.Base(name))
+	return language.GeneratedName(path.Base(name))
 }
 
 // foreignFolder reports whether a folder name suggests third-party code or build output.
@@ -146,37 +145,9 @@ func foreignFolder(dir string) bool {
 	return dir == "dist" || dir == "external" || language.Vendored(dir)
 }
 
-// generatedName reports whether a base name suggests a generated file.
-func generatedName(base string) bool {
-	base = strings.ToLower(base)
-	for _, end := range []string{
-		".pb.go", ".pb.gw.go", "_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi", ".gen.go", "_gen.go", ".min.js",
-		".min.mjs", ".min.cjs",
-		"-min.js", ".bundle.js", "bindata.go", "_string.go",
-	} {
-		if strings.HasSuffix(base, end) {
-			return true
-		}
-	}
-	stem := strings.TrimSuffix(base, path.Ext(base))
-	return strings.HasSuffix(stem, "_generated") || strings.HasSuffix(stem, ".generated") ||
-		strings.Contains(base, "zz_generated.")
-}
-
-var generatedMark = lazyre.New(`(?m)^(?://|#|/\*|\s\*|--).{0,80}(?:Code generated .{0,120}DO NOT EDIT|@generated|[Aa]uto-?generated .{0,60}do not (?:edit|modify))`)
-
-// bundleMarks open each module of a file that browserify, webpack or component joined from several.
-var bundleMarks = []string{"[function(require,module,exports){", "\n/******/", "\nrequire.register("}
-
-// isBundle reports whether a text is a bundle of at least two modules.
-func isBundle(text string) bool {
-	return slices.ContainsFunc(bundleMarks, func(mark string) bool { return strings.Count(text, mark) > 1 })
-}
-
 // saysGenerated reports whether the first lines or very long lines mark a file as generated.
 func saysGenerated(text string) bool {
-	head := text[:min(len(text), 2000)]
-	if strings.Contains(head, "enerated") && generatedMark.MatchString(head) {
+	if language.Generated(text) {
 		return true
 	}
 	for line := range strings.Lines(text) {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/linediff"
 	"github.com/runplan/runplan/internal/phrase"
@@ -97,7 +98,7 @@ func unfit(text string) Reason {
 		return TooLarge
 	case !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0:
 		return Binary
-	case isBundle(text):
+	case language.Bundle(text):
 		return bundle
 	case saysGenerated(text):
 		return Generated

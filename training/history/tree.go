@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -160,7 +161,7 @@ func (f *forest) label(of labelled) *label {
 	}
 	l = &label{name: of.name, stems: stems(of.name)}
 	if !of.folder {
-		l.language, l.made = outline.LanguageOf(of.name), generatedName(of.name)
+		l.language, l.made = outline.LanguageOf(of.name), language.GeneratedName(of.name)
 		l.stems = stems(strings.TrimSuffix(of.name, path.Ext(of.name)))
 	}
 	f.labels.Put(of, l)
