@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"strconv"
 	"sync"
 	"syscall"
 
@@ -28,20 +27,7 @@ func ListOf(names []string, most int) string {
 }
 
 // TokensOf returns a number of tokens as text, or "unknown".
-func TokensOf(n *int64) string {
-	if n == nil {
-		return "unknown"
-	}
-	return TokenText(*n, true)
-}
-
-// TokenText returns a number of tokens as text, or "unknown" if known is false.
-func TokenText(n int64, known bool) string {
-	if !known {
-		return "unknown"
-	}
-	return strconv.FormatInt(n, 10)
-}
+func TokensOf(n *int64) string { return phrase.Known("%d", n) }
 
 // Warn prints a warning on standard error.
 func (a *App) Warn(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }

@@ -34,6 +34,14 @@ func Money(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
+// Known formats a figure; nil is "unknown".
+func Known[T any](format string, figure *T) string {
+	if figure == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf(format, *figure)
+}
+
 // Place names a place in a file: PATH:LINE:COL. A line or column below 1 is unknown.
 func Place(path string, line, col int) string {
 	switch {
