@@ -39,13 +39,6 @@ const (
 	LogApproval       Kind = "APPROVAL"
 )
 
-// Kinds lists them.
-func Kinds() []Kind {
-	return []Kind{LogMode, LogParallel, LogModel, LogSpeculate, LogGatePass, LogGateFail, LogMerge, LogSpeculateOK,
-		LogSpeculateAbort,
-		LogEscalate, LogSample, LogFallback, LogApproval}
-}
-
 // Line is one line of the log: "[12:03:14] MODE: text". A line that cannot be read has its text and no kind.
 type Line struct {
 	Date  string `json:"date"` // of the run's header above it, as 2026-11-21; "" without one
@@ -96,19 +89,10 @@ func (l *Log) Begin(run, plan string) error {
 		strings.ReplaceAll(OneLine(run), " ", "_"), OneLine(plan)))
 }
 
-// Add writes one line, in one piece.
-func (l *Log) Add(kind Kind, format string, args ...any) error {
-	if !slices.Contains(Kinds(), kind) {
-		return fmt.Errorf("write to the log of routing decisions: unknown kind %q", kind)
-	}
-	return l.write(fmt.Sprintf("[%s] %s: %s\n", l.now().Format(time.TimeOnly), kind,
-		OneLine(fmt.Sprintf(format, args...))))
-}
-
-// AddLines writes lines with the current time, ignoring their own.
-func (l *Log) AddLines(lines ...Line) error {
+// Add writes lines, each in one piece, with the current time instead of their own.
+func (l *Log) Add(lines ...Line) error {
 	for _, x := range lines {
-		if err := l.Add(x.Kind, "%s", x.Text); err != nil {
+		if err := l.write(fmt.Sprintf("[%s] %s: %s\n", l.now().Format(time.TimeOnly), x.Kind, OneLine(x.Text))); err != nil {
 			return err
 		}
 	}
