@@ -68,9 +68,7 @@ func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 		defer w.log.Close()
 	}
 	res, err := w.all(ctx)
-	var none int64
-	var free float64
-	res.Usage = agents.Usage{InputTokens: &none, OutputTokens: &none, CostUSD: &free} // no model was used
+	res.Usage = agents.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)} // no model was used
 	return res, err
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"strings"
 
 	"github.com/runplan/runplan/agents"
@@ -65,26 +63,14 @@ func (w *work) keep(ctx context.Context, e entry) error {
 // is unknown.
 func (w *work) usage() agents.Usage {
 	u := agents.Usage{Source: agents.SourceUnknown}
-	if local(w.model) {
-		var free float64
-		u.CostUSD, u.Source = &free, agents.SourceLocal
+	if w.model.Local() {
+		u.CostUSD, u.Source = new(float64), agents.SourceLocal
 	}
 	if !w.meter.unknown {
-		in, out := w.meter.in, w.meter.out
-		u.InputTokens, u.OutputTokens = &in, &out
+		u.InputTokens, u.OutputTokens = new(w.meter.in), new(w.meter.out)
 	}
 	u.ModelMS = new(w.meter.took.Milliseconds())
 	return u
-}
-
-// local reports whether this machine serves the model.
-func local(m llm.Model) bool {
-	u, err := url.Parse(m.BaseURL)
-	if err != nil || m.Provider != "ollama" {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // fault returns the fault of an error, nil if the model did not cause it.
@@ -103,12 +89,10 @@ func fault(err error) *Fault {
 }
 
 func kindOf(f *Fault) agents.Kind {
-	var server *llm.ServerError
-	var program *llm.CommandError
 	switch {
 	case f.Class == CutOff:
 		return agents.KindCut
-	case errors.As(f.Err, &server), errors.As(f.Err, &program):
+	case errors.As(f.Err, new(*llm.ServerError)), errors.As(f.Err, new(*llm.CommandError)):
 		return agents.KindServer
 	case f.Class == NoAnswer, f.Class == NoEdits:
 		return agents.KindNoAnswer

@@ -197,7 +197,7 @@ func layers() []layer {
 		{"gates/measured", []string{"internal/tables"}},
 		{"internal/phrase", nil},
 		{"tools/precision", []string{"tools/scratch"}}, // a program
-		{"internal/proc", []string{"internal/atomicfile", "internal/phrase", "internal/redact"}},
+		{"internal/proc", []string{"internal/atomicfile", "internal/lists", "internal/phrase", "internal/redact"}},
 		{"internal/recent", nil},
 		{"internal/redact", []string{"internal/lazyre", "internal/lists", "internal/literal", "internal/tables"}},
 		// a program: it measures retrieval on real histories
