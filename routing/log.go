@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -118,13 +119,7 @@ func OneLine(text string) string {
 // Cleaned returns a copy without terminal control codes in its texts, because they quote plans. Keys of batches are
 // already clean.
 func (d Decision) Cleaned() Decision {
-	each := func(list []string) []string {
-		list = slices.Clone(list)
-		for i := range list {
-			list[i] = OneLine(list[i])
-		}
-		return list
-	}
+	each := func(list []string) []string { return append([]string{}, lists.Map(list, OneLine)...) }
 	d.Reasons, d.Score.Plus, d.Score.Minus = each(d.Reasons), each(d.Score.Plus), each(d.Score.Minus)
 	d.Memory.Note = OneLine(d.Memory.Note)
 	d.Steps, d.Edges, d.Pairs = slices.Clone(d.Steps), slices.Clone(d.Edges), slices.Clone(d.Pairs)

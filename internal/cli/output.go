@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
@@ -20,10 +21,7 @@ func Short(commit string) string { return commit[:min(len(commit), 10)] }
 
 // ListOf joins the items of a list for a sentence.
 func ListOf(names []string, most int) string {
-	for i := range names {
-		names[i] = ui.Sanitize(names[i])
-	}
-	return phrase.Few(names, most)
+	return phrase.Few(lists.Map(names, ui.Sanitize), most)
 }
 
 // TokensOf returns a number of tokens as text, or "unknown".
