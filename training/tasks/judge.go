@@ -159,8 +159,7 @@ func (x *export) side(ctx context.Context, w *work, tree string) (side, error) {
 		}
 		return nil
 	})
-	var no *refusedError
-	if err != nil && !errors.As(err, &no) && ctx.Err() == nil {
+	if err != nil && !errors.As(err, new(*refusedError)) && ctx.Err() == nil {
 		err = refuse(CannotRun, "%s", phrase.Line(err.Error()))
 	}
 	return s, err
