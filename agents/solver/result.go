@@ -18,7 +18,7 @@ import (
 func (w *work) finish(ctx context.Context, err error) (agents.Result, error) {
 	res := agents.Result{Outcome: agents.Done, Model: w.model.Label(), Response: w.answer, Usage: w.usage()}
 	if err == nil {
-		res.Summary = "changed " + phrase.Count(len(w.changed), "file") + ": " + w.hide(strings.Join(w.changed, ", "))
+		res.Summary = "changed " + phrase.Count(len(w.changed), "file") + ": " + w.task.Clean(strings.Join(w.changed, ", "))
 		return res, w.keep(ctx, entry{Summary: res.Summary})
 	}
 	if ctx.Err() != nil {
@@ -40,13 +40,13 @@ func (w *work) finish(ctx context.Context, err error) (agents.Result, error) {
 	if f.Class == NoAnswer || f.Class == CutOff {
 		res.Outcome = agents.Failed
 	}
-	res.Summary = w.hide(f.summary())
-	res.Detail = agents.Tail(w.hide(f.Err.Error()))
+	res.Summary = w.task.Clean(f.summary())
+	res.Detail = agents.Tail(w.task.Clean(f.Err.Error()))
 	if f.Class == NoEdits || f.Class == BadJSON || f.Class == BadEdit {
 		res.Detail = agents.Tail(res.Detail + "\nThe answer was:\n" + w.answer)
 	}
 	if f.Path != "" {
-		res.Findings = []agents.Finding{{Path: w.hide(f.Path), Message: res.Summary}}
+		res.Findings = []agents.Finding{{Path: w.task.Clean(f.Path), Message: res.Summary}}
 	}
 	w.say(res.Summary)
 	return res, w.keep(ctx, entry{Class: f.Class, Summary: strings.TrimPrefix(res.Summary, string(f.Class)+": ")})
