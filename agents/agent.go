@@ -72,6 +72,9 @@ func (t *Task) Hide(text string) string {
 	return t.Redact(text)
 }
 
+// Clean removes secrets and control codes.
+func (t *Task) Clean(text string) string { return redact.Clean(t.Hide(text)) }
+
 // Limits end an attempt. A zero field sets no limit.
 type Limits struct {
 	Total time.Duration // from start to end

@@ -26,6 +26,12 @@ func (d *Driver) inFix(ctx context.Context, i Item, s story) (Item, Waits, error
 		after, _, err := d.note(ctx, i, to, NotAsked, StageRefused, string(stage)+": "+r.What+end, why)
 		return after, Waits{}, err
 	}
+	done := func(stage Stage, result fmt.Stringer, err error) (Item, Waits, error) {
+		if err != nil {
+			return refuse(stage, err)
+		}
+		return d.note(ctx, i, InFix, i.Approval, stage, result.String(), result)
+	}
 	if s.plan == nil {
 		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is in-fix without a plan", i.ID, ErrHistory)
 	}
@@ -39,25 +45,16 @@ func (d *Driver) inFix(ctx context.Context, i Item, s story) (Item, Waits, error
 			}
 		}
 		f, err := d.Stages.Fix(ctx, i, *s.plan)
-		if err != nil {
-			return refuse(StageFix, err)
-		}
-		return d.note(ctx, i, InFix, i.Approval, StageFix, f.String(), f)
+		return done(StageFix, f, err)
 	case s.differ == nil:
 		if err := tooLarge(*s.plan, *s.fix); err != nil {
 			return refuse(StageFix, err)
 		}
 		v, err := d.Stages.Differential(ctx, i, *s.plan, *s.fix)
-		if err != nil {
-			return refuse(StageDifferential, err)
-		}
-		return d.note(ctx, i, InFix, i.Approval, StageDifferential, v.String(), v)
+		return done(StageDifferential, v, err)
 	case s.review == nil:
 		r, err := d.Stages.Review(ctx, i, *s.triage, *s.plan, *s.fix, *s.differ)
-		if err != nil {
-			return refuse(StageReview, err)
-		}
-		return d.note(ctx, i, InFix, i.Approval, StageReview, r.String(), r)
+		return done(StageReview, r, err)
 	case !s.review.ok():
 		return refuse(StageReview, s.review.refusal())
 	}

@@ -198,7 +198,7 @@ func TestDriveSurvivesKillAtEachWrite(t *testing.T) {
 func TestDriveRejectsOutOfScopeFeedback(t *testing.T) {
 	b := newBench(t)
 	b.Stages.Triage = func(context.Context, Item) (Triage, error) {
-		return settle(triageAnswer{Class: ToolFix, RootCause: "r", ConfidencePct: 59})
+		return settle(Triage{Class: ToolFix, RootCause: "r", ConfidencePct: 59})
 	}
 	out := b.process(Rejected)
 	if s, err := out.Item.tell(); err != nil || !s.triage.Escalated || s.triage.Said != ToolFix || len(b.calls) != 0 {

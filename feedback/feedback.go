@@ -172,11 +172,7 @@ func refuse(do, format string, args ...any) error {
 }
 
 // refused distinguishes a refusal from a technical error.
-func refused(err error) (*Refusal, bool) {
-	var r *Refusal
-	ok := errors.As(err, &r)
-	return r, ok
-}
+func refused(err error) (*Refusal, bool) { return errors.AsType[*Refusal](err) }
 
 //go:embed prompts/*.md
 var promptFiles embed.FS

@@ -37,37 +37,21 @@ func (f Fix) String() string {
 		strings.Join(f.Files, ", "), f.Attempts, f.Run[:min(8, len(f.Run))])
 }
 
-// Job is a plan for the runner.
-type Job struct {
-	File  string // file of the plan
-	Base  string // start commit
-	Round int    // number of the plan, from 1
-}
-
-// Ran is the result of a run.
+// Ran is the result of a run. Its Fix has what the run knows.
 type Ran struct {
-	Run      string
-	Done     bool   // Tip contains the whole result
-	Reason   string // why it is not finished
-	Base     string
-	Tip      string
-	Attempts int
-	CostUSD  *float64
-	Agent    string
-}
-
-// Runner is the normal runner. It starts a run of the plan, resumes a stopped run, or returns the result of a finished
-// run. An error means that there is no result yet.
-type Runner interface {
-	Run(ctx context.Context, j Job) (Ran, error)
+	Fix
+	Done   bool   // Tip contains the whole result
+	Reason string // why it is not finished
 }
 
 // Fixer runs plans and keeps each result on a separate branch.
 type Fixer struct {
-	Repo   *git.Repo
-	Runner Runner
-	Plans  string                                    // folder of the plans
-	Base   func(ctx context.Context) (Target, error) // the integration branch
+	Repo  *git.Repo
+	Plans string                                    // folder of the plans
+	Base  func(ctx context.Context) (Target, error) // the integration branch
+	// Run is the normal runner. It starts a run of the plan in a file, resumes a stopped run, or returns the result of a
+	// finished run. Rounds count from 1. An error means that there is no result yet.
+	Run func(ctx context.Context, file string, round int) (Ran, error)
 }
 
 // PlanFile returns the path of a plan. Each round has its own file and so its own run branch.
@@ -99,7 +83,7 @@ func (f Fixer) Fix(ctx context.Context, i Item, p Plan) (Fix, error) {
 	if err != nil {
 		return Fix{}, err
 	}
-	ran, err := f.Runner.Run(ctx, Job{File: file, Base: target.Commit, Round: p.Round})
+	ran, err := f.Run(ctx, file, p.Round)
 	switch {
 	case err != nil:
 		return Fix{}, err
@@ -108,8 +92,8 @@ func (f Fixer) Fix(ctx context.Context, i Item, p Plan) (Fix, error) {
 	case ran.Tip == "" || ran.Tip == ran.Base:
 		return Fix{}, refuse("", "the fix is empty: the run changed nothing")
 	}
-	out := Fix{Run: ran.Run, Plan: filepath.Base(file), Base: ran.Base, Tip: ran.Tip, Branch: Branch(i.ID),
-		Into: target.Branch, Attempts: ran.Attempts, CostUSD: ran.CostUSD, Agent: ran.Agent}
+	out := ran.Fix
+	out.Plan, out.Branch, out.Into = filepath.Base(file), Branch(i.ID), target.Branch
 	if out.Lines, out.Files, err = numstat(ctx, f.Repo, ran.Base, ran.Tip); err != nil {
 		return Fix{}, err
 	}

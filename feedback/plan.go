@@ -109,15 +109,6 @@ func tooLarge(p Plan, f Fix) error {
 		p.Round, p.LineEstimate, MaxLines)
 }
 
-type planAnswer struct {
-	RootCause    string   `json:"root_cause"`
-	Change       string   `json:"proposed_change"`
-	Files        []string `json:"files"`
-	Test         Test     `json:"regression_test"`
-	LineEstimate int      `json:"line_estimate"`
-	Alternatives []string `json:"alternatives"`
-}
-
 // Draft asks a model for a plan. An invalid answer is an error.
 func (a Asker) Draft(ctx context.Context, id, body string, w PlanRequest, cost Envelope) (Plan, error) {
 	system, err := a.Prompts.Render("self_fix_plan", map[string]string{"identity": a.Identity})
@@ -143,7 +134,7 @@ func (a Asker) Draft(ctx context.Context, id, body string, w PlanRequest, cost E
 	}
 	model := a.Model
 	model.Temperature = 0
-	got, _, err := llm.JSON[planAnswer](ctx, a.LLM,
+	got, _, err := llm.JSON[Plan](ctx, a.LLM,
 		llm.Request{Model: model, Stage: llm.ExecutePlan, System: system, Prompt: task, Schema: planSchema()})
 	if err != nil {
 		return Plan{}, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -102,16 +103,11 @@ func (f PRClient) remote(ctx context.Context) (string, error) {
 	}
 	names := strings.Fields(out)
 	for _, want := range []string{f.Remote, "origin"} {
-		for _, n := range names {
-			if n == want {
-				return n, nil
-			}
+		if slices.Contains(names, want) {
+			return want, nil
 		}
 	}
-	if len(names) == 0 {
-		return "", nil
-	}
-	return names[0], nil
+	return cmp.Or(names...), nil
 }
 
 // DefaultBranch returns the default branch of the remote, or "" if unknown.

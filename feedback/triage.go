@@ -41,13 +41,6 @@ type Asker struct {
 	Identity string // identity documents that precede the prompts
 }
 
-type triageAnswer struct {
-	Class          Class    `json:"fix_class"`
-	RootCause      string   `json:"root_cause"`
-	CandidateFiles []string `json:"candidate_files"`
-	ConfidencePct  int      `json:"confidence_pct"`
-}
-
 // Triage classifies the fix that a text asks for (FIX-07). An invalid answer, class or confidence is an error
 // (FIX-09). Below [MinConfidence] the result is out of scope (FIX-08).
 func (a Asker) Triage(ctx context.Context, body string) (Triage, error) {
@@ -62,21 +55,20 @@ func (a Asker) Triage(ctx context.Context, body string) (Triage, error) {
 	}
 	model := a.Model
 	model.Temperature = 0
-	got, _, err := llm.JSON[triageAnswer](ctx, a.LLM,
+	got, _, err := llm.JSON[Triage](ctx, a.LLM,
 		llm.Request{Model: model, Stage: llm.Review, System: system, Prompt: fence.Foreign("text", body),
 			Schema: triageSchema()})
 	if err != nil {
 		return Triage{}, err
 	}
-	t, err := settle(got)
-	if err != nil {
+	if got, err = settle(got); err != nil {
 		return Triage{}, &llm.AnswerError{Model: model.Label(), Err: err}
 	}
-	return t, nil
+	return got, nil
 }
 
-// settle validates an answer and applies the threshold.
-func settle(got triageAnswer) (Triage, error) {
+// settle validates an answer, of which it takes the fields of the schema, and applies the threshold.
+func settle(got Triage) (Triage, error) {
 	t := Triage{Class: got.Class, RootCause: fence.Line(got.RootCause), ConfidencePct: got.ConfidencePct}
 	for _, f := range got.CandidateFiles {
 		if f = fence.Line(f); f != "" && len(t.CandidateFiles) < mostFiles {

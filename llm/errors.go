@@ -185,17 +185,13 @@ func (e *AnswerError) Unwrap() error { return e.Err }
 // HintOf returns the hint for an error of this package, or "". The text of the error contains it too.
 func HintOf(err error) string {
 	var missing *NotFoundError
-	var down *DownError
 	var window *WindowError
-	var length *LengthError
-	var late *TimeoutError
-	var remote *RemoteError
 	switch {
 	case errors.As(err, &missing):
 		return "get it: ollama pull " + missing.Model
-	case errors.As(err, &down):
+	case errors.As(err, new(*DownError)):
 		return "start it: ollama serve; models.base_url has its address"
-	case errors.As(err, &remote):
+	case errors.As(err, new(*RemoteError)):
 		return "choose a model that runs on the server itself"
 	case errors.As(err, &window) && window.Context > 0:
 		return fmt.Sprintf("set models.%s_window or budget.context_window to %d or less",
@@ -206,9 +202,9 @@ func HintOf(err error) string {
 		return fmt.Sprintf(
 			"send less context, lower models.max_tokens, or raise models.%s_window if the model takes more",
 			cmp.Or(window.Role, Reasoning))
-	case errors.As(err, &length):
+	case errors.As(err, new(*LengthError)):
 		return "raise models.max_tokens, or the window if the model takes more, or request less at once"
-	case errors.As(err, &late):
+	case errors.As(err, new(*TimeoutError)):
 		return "raise models.timeout, or choose a smaller model"
 	}
 	return ""

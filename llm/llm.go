@@ -9,6 +9,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/runplan/runplan/internal/config"
 )
 
 // Completer answers a prompt. A truncated answer is an error.
@@ -79,3 +81,6 @@ type Model struct {
 	Window      int    // tokens for prompt and answer together; 0: unknown
 	Source      string // origin, for people: "models.coding", "models.overrides.scope", "adapter tuned:v1"
 }
+
+// Local reports whether this machine serves the model.
+func (m Model) Local() bool { return m.Provider == Ollama && config.LoopbackURL(m.BaseURL) }

@@ -102,17 +102,13 @@ func pause(try int) time.Duration {
 
 // mayPass reports whether an error is transient.
 func mayPass(err error) bool {
-	var down *DownError
-	var late *TimeoutError
-	var long *LengthError
-	var said *ServerError
-	switch {
-	case errors.As(err, &long):
+	if errors.As(err, new(*LengthError)) {
 		return false
-	case errors.As(err, &said):
+	}
+	if said, ok := errors.AsType[*ServerError](err); ok {
 		return said.Passing
 	}
-	return errors.As(err, &down) || errors.As(err, &late) || errors.Is(err, ErrCutOff)
+	return errors.As(err, new(*DownError)) || errors.As(err, new(*TimeoutError)) || errors.Is(err, ErrCutOff)
 }
 
 // stopped returns the error of a cancelled call.

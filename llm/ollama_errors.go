@@ -80,8 +80,7 @@ func crashed(message string) bool {
 
 // lost reports whether the connection broke while a short answer was read.
 func lost(err error) bool {
-	var op net.Error
-	return errors.As(err, &op) || strings.Contains(err.Error(), "unexpected EOF") ||
+	return errors.As(err, new(net.Error)) || strings.Contains(err.Error(), "unexpected EOF") ||
 		strings.Contains(err.Error(), "unexpected end of JSON input")
 }
 

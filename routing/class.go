@@ -1,12 +1,14 @@
 package routing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/runplan/runplan/internal/condition"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 )
@@ -90,7 +92,7 @@ func classByRule(text, number string, f ClassFact) (Class, error) {
 func classFactOf(p *planparse.Plan, b *planparse.Batch) ClassFact {
 	create, modify, remove := slices.Clone(b.Files.Create), slices.Clone(b.Files.Modify), slices.Clone(b.Files.Delete)
 	f := ClassFact{
-		Tests: len(b.Files.Test), Commands: len(b.Commands), Title: b.Title, Group: b.Group,
+		Tests: len(b.Files.Test), Commands: len(b.Commands), Title: b.Title,
 		more:     b.AsksMore(),
 		Critical: b.Critical || p.Header.Critical, Tasks: len(b.Tasks), ContextRefs: len(b.ContextRefs),
 	}
@@ -114,15 +116,9 @@ func classFactOf(p *planparse.Plan, b *planparse.Batch) ClassFact {
 	f.Creates, f.Modifies, f.Deletes = len(create), len(modify), len(remove)
 	f.docs = !slices.ContainsFunc(slices.Concat(create, modify, b.Files.Test, remove),
 		func(path string) bool { return !prose(path) })
-	for _, g := range p.Groups {
-		if g.Number == b.Group && g.Title != "" {
-			f.Group = g.Title
-			break
-		}
-	}
-	for _, t := range b.Tasks {
-		f.task = append(f.task, t.Title)
-	}
+	group := lists.First(p.Groups, func(g planparse.Group) bool { return g.Number == b.Group && g.Title != "" })
+	f.Group = cmp.Or(group.Title, b.Group)
+	f.task = lists.Map(b.Tasks, func(t planparse.Task) string { return t.Title })
 	return f
 }
 

@@ -85,8 +85,7 @@ func (o Options) estimateOf(steps []Step, workers int) Estimate {
 	e.SpeedUp = new(float64(sum) / float64(Makespan(took, needs, workers)))
 	if priced {
 		// The cost of the same batches on the same models does not depend on the number of workers.
-		sequential := cost
-		e.Cost, e.CostSequential = &cost, &sequential
+		e.Cost, e.CostSequential = &cost, new(cost)
 	}
 	return e
 }
@@ -138,8 +137,7 @@ func (d *Decision) CountTournaments(held map[string]Tournament) {
 		e.Source += ", with " + phrase.Count(len(held), "tournament")
 	}
 	if priced {
-		sequential := cost
-		e.Cost, e.CostSequential = &cost, &sequential
+		e.Cost, e.CostSequential = &cost, new(cost)
 	}
 }
 

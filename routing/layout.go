@@ -211,11 +211,8 @@ func (m *matching) augment(i int) bool {
 
 // keys returns the keys of batches.
 func (s *layout) keys(batches []int) []string {
-	out := make([]string, len(batches))
-	for k, i := range batches {
-		out[k] = s.plan.Batches[i].Key
-	}
-	return out
+	out := lists.Map(batches, func(i int) string { return s.plan.Batches[i].Key })
+	return append([]string{}, out...) // not nil, which JSON writes as null
 }
 
 // mostPairs limits the list of independent pairs. The evidence for two particular batches is available separately.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -38,13 +39,6 @@ const (
 	LogFallback       Kind = "FALLBACK"
 	LogApproval       Kind = "APPROVAL"
 )
-
-// Kinds lists them.
-func Kinds() []Kind {
-	return []Kind{LogMode, LogParallel, LogModel, LogSpeculate, LogGatePass, LogGateFail, LogMerge, LogSpeculateOK,
-		LogSpeculateAbort,
-		LogEscalate, LogSample, LogFallback, LogApproval}
-}
 
 // Line is one line of the log: "[12:03:14] MODE: text". A line that cannot be read has its text and no kind.
 type Line struct {
@@ -96,19 +90,10 @@ func (l *Log) Begin(run, plan string) error {
 		strings.ReplaceAll(OneLine(run), " ", "_"), OneLine(plan)))
 }
 
-// Add writes one line, in one piece.
-func (l *Log) Add(kind Kind, format string, args ...any) error {
-	if !slices.Contains(Kinds(), kind) {
-		return fmt.Errorf("write to the log of routing decisions: unknown kind %q", kind)
-	}
-	return l.write(fmt.Sprintf("[%s] %s: %s\n", l.now().Format(time.TimeOnly), kind,
-		OneLine(fmt.Sprintf(format, args...))))
-}
-
-// AddLines writes lines with the current time, ignoring their own.
-func (l *Log) AddLines(lines ...Line) error {
+// Add writes lines, each in one piece, with the current time instead of their own.
+func (l *Log) Add(lines ...Line) error {
 	for _, x := range lines {
-		if err := l.Add(x.Kind, "%s", x.Text); err != nil {
+		if err := l.write(fmt.Sprintf("[%s] %s: %s\n", l.now().Format(time.TimeOnly), x.Kind, OneLine(x.Text))); err != nil {
 			return err
 		}
 	}
@@ -134,13 +119,7 @@ func OneLine(text string) string {
 // Cleaned returns a copy without terminal control codes in its texts, because they quote plans. Keys of batches are
 // already clean.
 func (d Decision) Cleaned() Decision {
-	each := func(list []string) []string {
-		list = slices.Clone(list)
-		for i := range list {
-			list[i] = OneLine(list[i])
-		}
-		return list
-	}
+	each := func(list []string) []string { return append([]string{}, lists.Map(list, OneLine)...) }
 	d.Reasons, d.Score.Plus, d.Score.Minus = each(d.Reasons), each(d.Score.Plus), each(d.Score.Minus)
 	d.Memory.Note = OneLine(d.Memory.Note)
 	d.Steps, d.Edges, d.Pairs = slices.Clone(d.Steps), slices.Clone(d.Edges), slices.Clone(d.Pairs)

@@ -204,12 +204,8 @@ type touched struct {
 
 func touchedBy(b *planparse.Batch) touched {
 	var t touched
-	for _, p := range slices.Concat(b.Files.Create, b.Files.Test) {
-		t.makes = append(t.makes, clean(p))
-	}
-	for _, p := range slices.Concat(b.Files.Modify, b.Files.Delete) {
-		t.all = append(t.all, clean(p))
-	}
+	t.makes = lists.Map(slices.Concat(b.Files.Create, b.Files.Test), clean)
+	t.all = lists.Map(slices.Concat(b.Files.Modify, b.Files.Delete), clean)
 	for _, x := range b.Blocks {
 		switch x.Kind {
 		case planparse.BlockFile:
@@ -337,17 +333,11 @@ func (a touched) shares(p string, b touched) bool {
 	if _, found := slices.BinarySearch(b.all, p); found {
 		return true
 	}
-	for _, w := range b.wide {
-		if w.covers(p) {
-			return true
-		}
+	if slices.ContainsFunc(b.wide, func(w span) bool { return w.covers(p) }) {
+		return true
 	}
-	for _, w := range a.wide {
-		if w.path == p {
-			return slices.ContainsFunc(b.all, w.covers)
-		}
-	}
-	return false
+	w, wide := lists.Find(a.wide, func(w span) bool { return w.path == p })
+	return wide && slices.ContainsFunc(b.all, w.covers)
 }
 
 // overlap is the share of common files in those of the smaller set, in percent (TEAM-05). Without files it is 0,

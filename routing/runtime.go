@@ -88,9 +88,7 @@ func commandsIn(line string) [][]string {
 			assignment.MatchString(words[0])) {
 			words = words[1:]
 		}
-		for i := range words {
-			words[i] = strings.Trim(words[i], `"'`)
-		}
+		words = lists.Map(words, func(word string) string { return strings.Trim(word, `"'`) })
 		if len(words) > 0 {
 			words[0] = path.Base(words[0])
 			out = append(out, words)

@@ -17,15 +17,6 @@ import (
 // share of the maximum possible saving, minus penalties. The result is rounded and limited to 0 to 100.
 const DefaultScore = "max(0, min(100, round((m > 0 ? 100*s/m : 0) - 100*o - 20*min(h, 2) + 20*p)))"
 
-// defaultScore is DefaultScore in Go. A test keeps the two equal.
-func defaultScore(f ScoreFact) int {
-	saved := 0.0
-	if f.M > 0 {
-		saved = 100 * f.S / f.M
-	}
-	return int(max(0, min(100, math.Round(saved-100*f.O-float64(20*min(f.H, 2))+float64(20*f.P)))))
-}
-
 // terms describes the terms of the formula with their evidence.
 func (s *layout) terms(f ScoreFact, alone, together time.Duration, equal bool) []string {
 	if f.W < 2 {
@@ -98,16 +89,13 @@ func (s *layout) scoreOf(rules Rules, workers int, took func(batch int) time.Dur
 		f.M = 1 - 1/float64(f.W)
 		f.S = max(0, 1-float64(together)/float64(alone))
 	}
-	out := Score{Facts: f, Source: DefaultScore, Terms: s.terms(f, alone, together, equal), Plus: []string{},
-		Minus: []string{}}
+	out := Score{Facts: f, Source: cmp.Or(rules.Score, DefaultScore), Terms: []string{}, Plus: []string{}, Minus: []string{}}
 	if rules.Score == "" {
-		out.Value = defaultScore(f)
-	} else {
-		v, err := scoreBy(rules.Score, f)
-		if err != nil {
-			return out, fmt.Errorf("routing.score: %w", err)
-		}
-		out.Value, out.Source, out.Terms = v, rules.Score, []string{}
+		out.Terms = s.terms(f, alone, together, equal)
+	}
+	var err error
+	if out.Value, err = scoreBy(out.Source, f); err != nil {
+		return out, fmt.Errorf("routing.score: %w", err)
 	}
 	s.reasons(&out)
 	return out, nil

@@ -65,8 +65,7 @@ type Decision struct {
 // close scores, round 2 combines them.
 func Decide(cands []Candidate, o Options) Decision {
 	ranked := rank(cands)
-	d := Decision{Passers: []int{}}
-	d.Passers = append(d.Passers, lists.Map(ranked, func(c Candidate) int { return c.Number })...)
+	d := Decision{Passers: append([]int{}, lists.Map(ranked, func(c Candidate) int { return c.Number })...)}
 	void := 0
 	for _, c := range cands {
 		if c.Void != "" {

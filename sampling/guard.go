@@ -225,8 +225,8 @@ func (req Request) costLine(n int) string {
 	if c := req.Cost; c == nil || !(*c >= 0) || math.IsInf(*c, 0) {
 		return line + fmt.Sprintf("%s; cost: no data", phrase.Count(n, "candidate"))
 	}
-	return line + fmt.Sprintf("~%s for %s vs %s single", dollars(*req.Cost*float64(n)), phrase.Count(n, "candidate"),
-		dollars(*req.Cost))
+	return line + fmt.Sprintf("~%s for %s vs %s single", phrase.Money(*req.Cost*float64(n)), phrase.Count(n, "candidate"),
+		phrase.Money(*req.Cost))
 }
 
 // label returns the display name of a batch: B4, or its name in the plan.
@@ -236,14 +236,6 @@ func label(number string) string {
 		return name
 	}
 	return number
-}
-
-// dollars formats an amount in cents. It adds digits below one cent, because $0.00 looks free.
-func dollars(f float64) string {
-	if f > 0 && f < 0.01 {
-		return fmt.Sprintf("$%.4f", max(f, 0.0001))
-	}
-	return fmt.Sprintf("$%.2f", f)
 }
 
 // timeLine estimates the time (SAMP-15): concurrent candidates slow each other down by about half, and each round

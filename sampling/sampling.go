@@ -9,7 +9,10 @@
 // seeded random source. Only a Store uses the disk.
 package sampling
 
-import "math/rand/v2"
+import (
+	"hash/fnv"
+	"math/rand/v2"
+)
 
 // Options are the settings of tournaments.
 type Options struct {
@@ -27,9 +30,7 @@ func DefaultOptions() Options {
 // Rand returns the random source of a batch in a run with this seed. It depends on the batch, so a batch gets the same
 // candidates in any order of batches.
 func Rand(seed uint64, batch string) *rand.Rand {
-	h := uint64(14695981039346656037) // FNV-1a: the same on every machine and in every version
-	for i := range len(batch) {
-		h = (h ^ uint64(batch[i])) * 1099511628211
-	}
-	return rand.New(rand.NewPCG(seed, h))
+	h := fnv.New64a() // the same on every machine and in every version
+	h.Write([]byte(batch))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }

@@ -104,10 +104,8 @@ func arms(ask Ask) []string {
 	if ask.Digest {
 		out = append(out, DifferentApproach, MinimalChange)
 	}
-	for _, name := range pool(ask.BatchType) {
-		if name != Vanilla && !slices.Contains(out, name) {
-			out = append(out, name)
-		}
+	for _, name := range pool(ask.BatchType)[1:] { // all but vanilla
+		out = lists.Add(out, name)
 	}
 	return out
 }
@@ -146,8 +144,7 @@ type Record struct {
 func Records(batchType string, history []Outcome, o Options) map[string]Record {
 	records := map[string]Record{}
 	weight, keep := 1.0, 1-min(max(o.Forget, 0), 1)
-	for i := len(history) - 1; i >= 0; i-- {
-		h := &history[i]
+	for _, h := range slices.Backward(history) {
 		if !h.teaches(batchType) {
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +22,7 @@ import (
 	"github.com/runplan/runplan/agents/sandbox"
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -242,16 +242,17 @@ func (a *Agent) environ(t agents.Task, brief string) []string {
 	if from == nil {
 		from = os.Environ()
 	}
-	for _, kv := range from {
-		if name, _, ok := strings.Cut(kv, "="); ok && slices.Contains(pass, name) {
-			set = append(set, kv)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(a.cfg.Env)) {
-		set = append(set, name+"="+a.cfg.Env[name])
-	}
-	t.Env = git.NoUpkeep(slices.Concat(t.Env, set)) // overrides git settings from all three
+	t.Env = git.NoUpkeep(slices.Concat(t.Env, set, a.seen(from, pass))) // overrides git settings from all three
 	return t.Environ("RUNPLAN_BRIEF=" + brief)
+}
+
+// seen returns the variables of the user that are named in pass, and those of the settings.
+func (a *Agent) seen(from, pass []string) []string {
+	passed := lists.Filter(from, func(kv string) bool {
+		name, _, ok := strings.Cut(kv, "=")
+		return ok && slices.Contains(pass, name)
+	})
+	return append(passed, proc.Pairs(a.cfg.Env)...)
 }
 
 // result evaluates the run of the program.

@@ -118,23 +118,14 @@ func (p *Preset) arguments(permission, model, brief, temp string) ([]string, err
 		list = slices.Concat(list, p.Model)
 	}
 	fill := strings.NewReplacer("{brief}", brief, "{temp}", temp, "{model}", model, "{read_stdin}", readStdin)
-	list = slices.Concat(list, p.Last)
-	for i := range list {
-		list[i] = fill.Replace(list[i])
-	}
-	return list, nil
+	return lists.Map(slices.Concat(list, p.Last), fill.Replace), nil
 }
 
 // environ returns the variables of the preset, as KEY=VALUE. temp is the folder of its files.
 func (p *Preset) environ(permission, temp string) []string {
 	permission = cmp.Or(permission, Workspace)
-	var out []string
-	for _, m := range []map[string]string{p.Env, p.PermissionEnv[permission]} {
-		for _, name := range slices.Sorted(maps.Keys(m)) {
-			out = append(out, name+"="+strings.ReplaceAll(m[name], "{temp}", temp))
-		}
-	}
-	return out
+	out := slices.Concat(proc.Pairs(p.Env), proc.Pairs(p.PermissionEnv[permission]))
+	return lists.Map(out, func(kv string) string { return strings.ReplaceAll(kv, "{temp}", temp) })
 }
 
 // asRoot returns an error with advice if the CLI would refuse to run as root with this permission.
@@ -165,7 +156,7 @@ func (a *Agent) Reach() Reach {
 		return Reach{To: "wherever " + first(a.cfg.Command) + " sends it"}
 	}
 	p := a.cfg.Preset
-	env := a.seen()
+	env := a.seen(a.cfg.Environ, slices.Concat(a.cfg.PassEnv, p.PassEnv))
 	for _, s := range slices.Sorted(maps.Keys(p.Services)) {
 		if value := proc.Getenv(env, s); value != "" && value != "0" && !strings.EqualFold(value, "false") {
 			return Reach{To: p.Services[s], Local: new(bool)}
@@ -203,8 +194,7 @@ func (a *Agent) reachByModel(env []string) Reach {
 			return address(name, base)
 		}
 	}
-	yes := true
-	return Reach{To: "this machine (" + strings.Join(slices.Compact(models), ", ") + ")", Local: &yes}
+	return Reach{To: "this machine (" + strings.Join(slices.Compact(models), ", ") + ")", Local: new(true)}
 }
 
 // address returns the reach for the value of a variable. A local address proves nothing: a proxy there may forward
@@ -220,21 +210,6 @@ func address(name, base string) Reach {
 		return Reach{To: host + " (" + name + "); the program that listens there may forward it"}
 	}
 	return Reach{To: host + " (" + name + ")", Local: new(bool)}
-}
-
-// seen returns the variables that the agent gets from its settings and from the user's environment.
-func (a *Agent) seen() []string {
-	var out []string
-	pass := slices.Concat(a.cfg.PassEnv, a.cfg.Preset.PassEnv)
-	for _, kv := range a.cfg.Environ {
-		if name, _, ok := strings.Cut(kv, "="); ok && slices.Contains(pass, name) {
-			out = append(out, kv)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(a.cfg.Env)) {
-		out = append(out, name+"="+a.cfg.Env[name])
-	}
-	return out
 }
 
 func first(list []string) string { return cmp.Or(append(slices.Clone(list), "")[0], "it") }

@@ -156,11 +156,7 @@ func (b *Box) Args(args []string) []string {
 func (b *Box) filled() []string {
 	fill := strings.NewReplacer("{workspace}", b.at.Workspace, "{tmp}", b.at.Temp, "{home}", b.at.Home, "{git}",
 		b.git.Common)
-	out := slices.Clone(b.spec.Command)
-	for i := range out {
-		out[i] = fill.Replace(out[i])
-	}
-	return out
+	return lists.Map(b.spec.Command, fill.Replace)
 }
 
 // Close moves the new git objects to the repository and ends the container.

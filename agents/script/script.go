@@ -68,9 +68,7 @@ func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 		defer w.log.Close()
 	}
 	res, err := w.all(ctx)
-	var none int64
-	var free float64
-	res.Usage = agents.Usage{InputTokens: &none, OutputTokens: &none, CostUSD: &free} // no model was used
+	res.Usage = agents.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)} // no model was used
 	return res, err
 }
 
@@ -181,7 +179,7 @@ func (w *work) ticked(task int) bool {
 
 func (w *work) failed(b planparse.Block, f *failure) agents.Result {
 	line := cmp.Or(f.line, b.Line)
-	msg := w.clean(f.message)
+	msg := w.task.Clean(f.message)
 	w.say(fmt.Sprintf("line %d: %s", line, msg))
 	first, _, _ := strings.Cut(msg, "\n")
 	outcome := cmp.Or(f.outcome, agents.GaveUp)
@@ -228,16 +226,11 @@ func (w *work) block(ctx context.Context, b planparse.Block) error {
 	return &failure{message: fmt.Sprintf("the script agent does not know %q blocks", b.Kind)}
 }
 
-// clean removes secrets and control codes from text.
-func (w *work) clean(text string) string {
-	return redact.Clean(w.task.Hide(text))
-}
-
 const maxSay = 300
 
 // say reports a line to the observer and to the log.
 func (w *work) say(text string) {
-	text = phrase.CutBytes(strings.ReplaceAll(w.clean(text), "\n", " "), maxSay)
+	text = phrase.CutBytes(strings.ReplaceAll(w.task.Clean(text), "\n", " "), maxSay)
 	if w.obs != nil {
 		w.obs.Line(text)
 	}

@@ -166,9 +166,5 @@ func (h history) text() string {
 
 // classes summarizes how attempts ended, for the log of a refinement.
 func (h history) classes() []string {
-	out := []string{}
-	for _, e := range h {
-		out = append(out, fmt.Sprintf("attempt %d: %s", e.Attempt, e.Class))
-	}
-	return out
+	return lists.Map(h, func(e entry) string { return fmt.Sprintf("attempt %d: %s", e.Attempt, e.Class) })
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"strings"
 
 	"github.com/runplan/runplan/agents"
@@ -20,7 +18,7 @@ import (
 func (w *work) finish(ctx context.Context, err error) (agents.Result, error) {
 	res := agents.Result{Outcome: agents.Done, Model: w.model.Label(), Response: w.answer, Usage: w.usage()}
 	if err == nil {
-		res.Summary = "changed " + phrase.Count(len(w.changed), "file") + ": " + w.hide(strings.Join(w.changed, ", "))
+		res.Summary = "changed " + phrase.Count(len(w.changed), "file") + ": " + w.task.Clean(strings.Join(w.changed, ", "))
 		return res, w.keep(ctx, entry{Summary: res.Summary})
 	}
 	if ctx.Err() != nil {
@@ -42,13 +40,13 @@ func (w *work) finish(ctx context.Context, err error) (agents.Result, error) {
 	if f.Class == NoAnswer || f.Class == CutOff {
 		res.Outcome = agents.Failed
 	}
-	res.Summary = w.hide(f.summary())
-	res.Detail = agents.Tail(w.hide(f.Err.Error()))
+	res.Summary = w.task.Clean(f.summary())
+	res.Detail = agents.Tail(w.task.Clean(f.Err.Error()))
 	if f.Class == NoEdits || f.Class == BadJSON || f.Class == BadEdit {
 		res.Detail = agents.Tail(res.Detail + "\nThe answer was:\n" + w.answer)
 	}
 	if f.Path != "" {
-		res.Findings = []agents.Finding{{Path: w.hide(f.Path), Message: res.Summary}}
+		res.Findings = []agents.Finding{{Path: w.task.Clean(f.Path), Message: res.Summary}}
 	}
 	w.say(res.Summary)
 	return res, w.keep(ctx, entry{Class: f.Class, Summary: strings.TrimPrefix(res.Summary, string(f.Class)+": ")})
@@ -65,26 +63,14 @@ func (w *work) keep(ctx context.Context, e entry) error {
 // is unknown.
 func (w *work) usage() agents.Usage {
 	u := agents.Usage{Source: agents.SourceUnknown}
-	if local(w.model) {
-		var free float64
-		u.CostUSD, u.Source = &free, agents.SourceLocal
+	if w.model.Local() {
+		u.CostUSD, u.Source = new(float64), agents.SourceLocal
 	}
 	if !w.meter.unknown {
-		in, out := w.meter.in, w.meter.out
-		u.InputTokens, u.OutputTokens = &in, &out
+		u.InputTokens, u.OutputTokens = new(w.meter.in), new(w.meter.out)
 	}
 	u.ModelMS = new(w.meter.took.Milliseconds())
 	return u
-}
-
-// local reports whether this machine serves the model.
-func local(m llm.Model) bool {
-	u, err := url.Parse(m.BaseURL)
-	if err != nil || m.Provider != "ollama" {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // fault returns the fault of an error, nil if the model did not cause it.
@@ -103,12 +89,10 @@ func fault(err error) *Fault {
 }
 
 func kindOf(f *Fault) agents.Kind {
-	var server *llm.ServerError
-	var program *llm.CommandError
 	switch {
 	case f.Class == CutOff:
 		return agents.KindCut
-	case errors.As(f.Err, &server), errors.As(f.Err, &program):
+	case errors.As(f.Err, new(*llm.ServerError)), errors.As(f.Err, new(*llm.CommandError)):
 		return agents.KindServer
 	case f.Class == NoAnswer, f.Class == NoEdits:
 		return agents.KindNoAnswer

@@ -140,11 +140,8 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 func (a *Agent) End(ctx context.Context, e agents.End) error {
 	task := TaskID(e.Run, e.Batch)
 	defer a.lock(task)()
-	var errs []error
-	if err := a.cfg.Log.FinishTask(ctx, task, store.TaskEnd{Success: e.Success, Diff: e.Diff}); err != nil {
-		errs = append(errs, err)
-	}
-	return errors.Join(append(errs, a.cfg.Archive(ctx, task))...)
+	err := a.cfg.Log.FinishTask(ctx, task, store.TaskEnd{Success: e.Success, Diff: e.Diff})
+	return errors.Join(err, a.cfg.Archive(ctx, task))
 }
 
 // meter counts the tokens of calls.

@@ -11,7 +11,6 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/phrase"
-	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/llm"
@@ -108,21 +107,21 @@ func (w *work) ask(ctx context.Context, q question, loop int) (Answer, error) {
 	resp, err := w.meter.Complete(ctx, r)
 	call := store.Call{
 		Task: w.id, Type: string(llm.ExecuteCode), Stage: string(llm.ExecuteCode), Attempt: w.task.Attempt,
-		Role: string(w.model.Role), Model: w.model.Label(), System: w.hide(r.System), Prompt: w.hide(r.Prompt),
+		Role: string(w.model.Role), Model: w.model.Label(), System: w.task.Clean(r.System), Prompt: w.task.Clean(r.Prompt),
 		PromptTokens: resp.PromptTokens, CompletionTokens: resp.CompletionTokens, Latency: resp.Latency, At: at,
 	}
 	if resp.Partial != "" {
-		call.Response = w.hide(resp.Partial)
+		call.Response = w.task.Clean(resp.Partial)
 	}
 	var answer Answer
 	if err == nil {
-		w.answer = w.hide(resp.Text)
+		w.answer = w.task.Clean(resp.Text)
 		call.Response = w.answer
 		w.write(resp.Text)
 		answer, err = w.use(resp.Text, loop)
 	}
 	if err != nil {
-		call.Error = w.hide(err.Error())
+		call.Error = w.task.Clean(err.Error())
 	}
 	return answer, errors.Join(err, w.cfg.Log.AddCall(context.WithoutCancel(ctx), call)) // also for a stopped call
 }
@@ -162,15 +161,10 @@ func (w *work) carryOut(edits []edit.Edit) error {
 	return nil
 }
 
-// hide removes secrets before text is stored.
-func (w *work) hide(text string) string {
-	return redact.Clean(w.task.Hide(text))
-}
-
 const maxSay = 300
 
 func (w *work) say(text string) {
-	text = phrase.CutBytes(phrase.Line(w.hide(text)), maxSay)
+	text = phrase.CutBytes(phrase.Line(w.task.Clean(text)), maxSay)
 	if w.obs != nil {
 		w.obs.Line(text)
 	}
@@ -180,6 +174,6 @@ func (w *work) say(text string) {
 // write writes text to the log of the attempt. An unwritable log loses no data: all calls are in the journal.
 func (w *work) write(text string) {
 	if w.log != nil {
-		_, _ = io.WriteString(w.log, strings.TrimRight(w.hide(text), "\n")+"\n")
+		_, _ = io.WriteString(w.log, strings.TrimRight(w.task.Clean(text), "\n")+"\n")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -93,18 +92,12 @@ func (w Outlet) ToModel(provider string, passEnv []string, baseURL string) Outle
 		}
 		return w
 	}
-	local := LoopbackURL(baseURL)
+	local := config.LoopbackURL(baseURL)
 	w.To, w.Local = config.HostOf(baseURL), &local
 	if local {
 		w.To = "this machine: " + w.To + "; a model on another machine is refused"
 	}
 	return w
-}
-
-// LoopbackURL reports whether an address leads to this machine.
-func LoopbackURL(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && config.Loopback(u.Hostname())
 }
 
 // ModelTrouble adds the exit code and a hint to an error of a model or of a question to it.

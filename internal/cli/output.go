@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"strconv"
 	"sync"
 	"syscall"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
@@ -21,27 +21,11 @@ func Short(commit string) string { return commit[:min(len(commit), 10)] }
 
 // ListOf joins the items of a list for a sentence.
 func ListOf(names []string, most int) string {
-	for i := range names {
-		names[i] = ui.Sanitize(names[i])
-	}
-	return phrase.Few(names, most)
+	return phrase.Few(lists.Map(names, ui.Sanitize), most)
 }
 
 // TokensOf returns a number of tokens as text, or "unknown".
-func TokensOf(n *int64) string {
-	if n == nil {
-		return "unknown"
-	}
-	return TokenText(*n, true)
-}
-
-// TokenText returns a number of tokens as text, or "unknown" if known is false.
-func TokenText(n int64, known bool) string {
-	if !known {
-		return "unknown"
-	}
-	return strconv.FormatInt(n, 10)
-}
+func TokensOf(n *int64) string { return phrase.Known("%d", n) }
 
 // Warn prints a warning on standard error.
 func (a *App) Warn(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }

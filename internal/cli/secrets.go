@@ -15,7 +15,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/runplan/runplan/internal/lazyre"
-	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -65,7 +64,7 @@ func (w hidingWriter) Write(p []byte) (int, error) {
 func (p *Project) Secrets() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(p.Config.Agents)) {
-		out = append(out, EnvPairs(p.Config.Agents[name].Env)...)
+		out = append(out, proc.Pairs(p.Config.Agents[name].Env)...)
 	}
 	for _, file := range p.copied() {
 		if text, err := os.ReadFile(filepath.Join(p.Repo.Root, filepath.FromSlash(file))); err == nil {
@@ -73,11 +72,6 @@ func (p *Project) Secrets() []string {
 		}
 	}
 	return out
-}
-
-// EnvPairs formats variables as KEY=VALUE.
-func EnvPairs(env map[string]string) []string {
-	return lists.Map(slices.Sorted(maps.Keys(env)), func(key string) string { return key + "=" + env[key] })
 }
 
 // largestSettings is the highest size of a settings file, in bytes. A larger file is data.

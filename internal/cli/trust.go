@@ -16,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/trust"
@@ -45,7 +46,7 @@ func (p *Project) Executables() []trust.Executable {
 		for _, tier := range slices.Sorted(maps.Keys(a.Models)) {
 			what += fmt.Sprintf(" [model %s %q]", tier, a.Models[tier])
 		}
-		add("agent "+n, strings.Join(append(EnvPairs(a.Env), what), " "))
+		add("agent "+n, strings.Join(append(proc.Pairs(a.Env), what), " "))
 	}
 	if p.own("gates.command") {
 		for _, g := range c.Gates.Command {
@@ -80,7 +81,7 @@ func (p *Project) Executables() []trust.Executable {
 		switch {
 		case provider == llm.Command && p.own(key+".provider", key+".command", key+".pass_env"):
 			add(where, trust.Words(command)+sees(passEnv))
-		case baseURL != "" && p.own(key+".base_url") && !LoopbackURL(baseURL):
+		case baseURL != "" && p.own(key+".base_url") && !config.LoopbackURL(baseURL):
 			add(where, "ask "+baseURL)
 		}
 	}

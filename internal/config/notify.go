@@ -63,6 +63,12 @@ func Loopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
+// LoopbackURL reports whether an address leads to this machine.
+func LoopbackURL(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && Loopback(u.Hostname())
+}
+
 // HostOf returns an address without possible secrets: scheme and host.
 func HostOf(address string) string {
 	u, err := url.Parse(address)

@@ -29,9 +29,17 @@ func Noun(n int, one string, many ...string) string {
 // Money formats a sum in US dollars. A sum below one cent has two more digits, so that it is not read as 0.
 func Money(usd float64) string {
 	if usd > 0 && usd < 0.01 {
-		return fmt.Sprintf("$%.4f", usd)
+		return fmt.Sprintf("$%.4f", max(usd, 0.0001))
 	}
 	return fmt.Sprintf("$%.2f", usd)
+}
+
+// Known formats a figure; nil is "unknown".
+func Known[T any](format string, figure *T) string {
+	if figure == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf(format, *figure)
 }
 
 // Place names a place in a file: PATH:LINE:COL. A line or column below 1 is unknown.

@@ -21,7 +21,7 @@ func TestCount(t *testing.T) {
 }
 
 func TestMoneyShowsFractionsOfCent(t *testing.T) {
-	for usd, want := range map[float64]string{0: "$0.00", 0.0042: "$0.0042", 0.01: "$0.01", 12.345: "$12.35",
+	for usd, want := range map[float64]string{0: "$0.00", 0.0042: "$0.0042", 0.00001: "$0.0001", 0.01: "$0.01", 12.345: "$12.35",
 		-0.5: "$-0.50"} {
 		if got := Money(usd); got != want {
 			t.Errorf("Money(%v) = %q, want %q", usd, got, want)

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -375,6 +377,11 @@ func Getenv(env []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// Pairs returns variables as KEY=VALUE, sorted.
+func Pairs(env map[string]string) []string {
+	return lists.Map(slices.Sorted(maps.Keys(env)), func(key string) string { return key + "=" + env[key] })
 }
 
 // LookPath finds the program that [Run] starts for name in the environment env: in the PATH of env, not of this

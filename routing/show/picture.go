@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/svg"
 	"github.com/runplan/runplan/planparse"
@@ -100,11 +101,9 @@ func DOT(w io.Writer, p *planparse.Plan, d routing.Decision) error {
 
 // dotText quotes a text, in which Graphviz would read backslashes and entities.
 func dotText(s string) string {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;").Replace(routing.OneLine(lines[i]))
-	}
-	return `"` + strings.Join(lines, `\n`) + `"`
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;")
+	return `"` + phrase.Join(strings.Split(s, "\n"), `\n`,
+		func(line string) string { return quote.Replace(routing.OneLine(line)) }) + `"`
 }
 
 // look has the class of package svg for the boxes of a class of batches, and the same colours for Graphviz.
@@ -123,12 +122,7 @@ func looks() []look {
 }
 
 func lookOf(name string) look {
-	for _, l := range looks() {
-		if l.name == name {
-			return l
-		}
-	}
-	return look{}
+	return lists.First(looks(), func(l look) bool { return l.name == name })
 }
 
 // SVG draws the graph of a decision. It shows the reason of an edge as a tooltip.

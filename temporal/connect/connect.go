@@ -168,15 +168,13 @@ func (o Options) tls() (*tls.Config, error) {
 
 // why explains a connection error in plain words.
 func (o Options) why(err error) error {
-	var nsMissing *serviceerror.NamespaceNotFound
-	var notFound *serviceerror.NotFound
-	var denied *serviceerror.PermissionDenied
 	text := err.Error()
 	switch {
-	case errors.As(err, &nsMissing), errors.As(err, &notFound):
+	case errors.As(err, new(*serviceerror.NamespaceNotFound)), errors.As(err, new(*serviceerror.NotFound)):
 		return &Error{fmt.Errorf("the Temporal service at %s has no namespace %q", o.Address, o.Namespace),
 			"name one with --namespace; make one: temporal operator namespace create " + o.Namespace, true}
-	case errors.As(err, &denied), strings.Contains(text, "Unauthenticated"), strings.Contains(text, "unauthorized"):
+	case errors.As(err, new(*serviceerror.PermissionDenied)), strings.Contains(text, "Unauthenticated"),
+		strings.Contains(text, "unauthorized"):
 		return &Error{fmt.Errorf("the Temporal service at %s denies access: %w", o.Address, err),
 			"check --api-key-env, or --tls-cert and --tls-key", false}
 	case strings.Contains(text, "certificate has expired"), strings.Contains(text, "expired certificate"):

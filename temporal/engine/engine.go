@@ -97,9 +97,8 @@ func (e *Engine) repository(ctx context.Context) string {
 // Live reports whether the workflow of a run is open.
 func (e *Engine) Live(ctx context.Context, run string) (bool, error) {
 	got, err := e.Client.DescribeWorkflowExecution(ctx, flow.ID(run), "")
-	var none *serviceerror.NotFound
 	switch {
-	case errors.As(err, &none):
+	case errors.As(err, new(*serviceerror.NotFound)):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("query Temporal about run %s: %w", run, err)
@@ -148,8 +147,7 @@ func (e *Engine) start(ctx context.Context, in flow.Input) error {
 		return err
 	}
 	_, err := e.Client.ExecuteWorkflow(ctx, e.workflow(in.Run), flow.RunWorkflow, in)
-	var already *serviceerror.WorkflowExecutionAlreadyStarted
-	if err == nil || errors.As(err, &already) {
+	if err == nil || errors.As(err, new(*serviceerror.WorkflowExecutionAlreadyStarted)) {
 		return nil
 	}
 	return fmt.Errorf("start run %s on Temporal: %w", in.Run, err)
@@ -240,8 +238,8 @@ func (e *Engine) follow(ctx context.Context, d *shared.SharedRepo, m *local.Mirr
 		case <-interrupted:
 			interrupted = nil
 			err := e.Client.CancelWorkflow(free, flow.ID(d.Run), "")
-			var none *serviceerror.NotFound
-			if err != nil && !errors.As(err, &none) { // not found: it has ended, and its last event has the result
+			// Not found: it has ended, and its last event has the result.
+			if err != nil && !errors.As(err, new(*serviceerror.NotFound)) {
 				return runner.Result{}, fmt.Errorf("stop run %s: %w", d.Run, err)
 			}
 			e.Note("the run is being stopped")
@@ -306,8 +304,7 @@ func (e *Engine) ended(ctx context.Context, run string) error {
 		return nil
 	}
 	err = e.Client.GetWorkflow(ctx, flow.ID(run), "").Get(ctx, nil)
-	var app *temporal.ApplicationError
-	if errors.As(err, &app) {
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return errors.New(app.Message())
 	}
 	return err
@@ -342,8 +339,7 @@ func (e *Engine) Post(ctx context.Context, run string, ev runner.Event) error {
 		return err
 	}
 	err := e.Client.SignalWorkflow(ctx, flow.ID(run), "", flow.PostSignal, ev)
-	var none *serviceerror.NotFound
-	if errors.As(err, &none) {
+	if errors.As(err, new(*serviceerror.NotFound)) {
 		return fmt.Errorf("run %s is no longer running", run)
 	}
 	return err

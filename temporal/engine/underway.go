@@ -20,8 +20,7 @@ import (
 // why it waits.
 func (e *Engine) UnderWay(ctx context.Context, run string) ([]string, error) {
 	got, err := e.Client.DescribeWorkflowExecution(ctx, flow.ID(run), "")
-	var none *serviceerror.NotFound
-	if errors.As(err, &none) {
+	if errors.As(err, new(*serviceerror.NotFound)) {
 		return nil, nil
 	}
 	if err != nil {

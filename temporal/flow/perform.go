@@ -86,18 +86,15 @@ func commandOptions(o Options, c runner.Command, seq int) workflow.ActivityOptio
 
 // failure returns the event for a command without a report from a worker.
 func failure(c runner.Command, err error) runner.Event {
-	var cancelled *temporal.CanceledError
-	if errors.As(err, &cancelled) {
+	if errors.As(err, new(*temporal.CanceledError)) {
 		return c.Report(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "stopped while it was in progress"})
 	}
-	var app *temporal.ApplicationError
 	text := err.Error()
-	if errors.As(err, &app) {
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		text = app.Message()
 	}
 	e := runner.Event{Outcome: runner.OutcomeError, Reason: text}
-	var late *temporal.TimeoutError
-	if errors.As(err, &late) {
+	if late, ok := errors.AsType[*temporal.TimeoutError](err); ok {
 		e.Reason = "no worker has reported on it in time: " + late.Message()
 		if c.Kind == runner.Execute { // its agent may have worked, so its cost is unknown and not zero
 			e.Usage = &agents.Usage{Source: agents.SourceUnknown}

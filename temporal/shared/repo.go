@@ -84,8 +84,7 @@ func (e *remoteError) Error() string { return e.text }
 
 func (d *SharedRepo) said(err error) error {
 	text := err.Error()
-	var exit *proc.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
 		text = fmt.Sprintf("git ended with status %d: %s", exit.Code, local.Said(exit.Stderr))
 	}
 	hide := d.Redact

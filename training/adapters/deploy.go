@@ -140,8 +140,7 @@ func (d Desk) made(ctx context.Context, v Version, active string) (answer string
 		return "", err
 	}
 	answer, err = d.test(ctx, v)
-	var broken *BrokenError
-	if !errors.As(err, &broken) {
+	if !errors.As(err, new(*BrokenError)) {
 		return answer, err
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -161,13 +160,10 @@ func (d Desk) test(ctx context.Context, v Version) (string, error) {
 		MaxTokens: 32}
 	res, err := llm.New(o).Complete(ctx,
 		llm.Request{Model: m, Stage: llm.Stage(v.Stage), Prompt: "Answer with one word: are you ready?"})
-	var long *llm.LengthError
-	var down *llm.DownError
-	var late *llm.TimeoutError
 	switch {
-	case errors.As(err, &long):
+	case errors.As(err, new(*llm.LengthError)):
 		return res.Partial, nil // it answers; the token limit stopped it
-	case errors.As(err, &down), errors.As(err, &late), ctx.Err() != nil:
+	case errors.As(err, new(*llm.DownError)), errors.As(err, new(*llm.TimeoutError)), ctx.Err() != nil:
 		return "", &UntestedError{v.Tag, err}
 	case err != nil:
 		return "", &BrokenError{v.Tag, err}
@@ -266,11 +262,10 @@ func (d Desk) Trial(ctx context.Context, v Version) (remove func(), err error) {
 		return nil, err
 	}
 	_, err = llm.Inspect(ctx, d.LLM, llm.Model{Name: v.Tag, BaseURL: d.Server})
-	var gone *llm.NotFoundError
 	if err == nil {
 		return func() {}, nil
 	}
-	if !errors.As(err, &gone) {
+	if !errors.As(err, new(*llm.NotFoundError)) {
 		return nil, err
 	}
 	if _, err := d.made(ctx, v, ""); err != nil {

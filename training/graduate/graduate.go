@@ -134,8 +134,8 @@ func agreement(list []Generation, seed uint64) Figure {
 func classes(list []lifecycle.Discrepancy) []string {
 	var out []string
 	for _, d := range list {
-		if c := d.Dimension + " " + string(d.Severity); d.Severity != lifecycle.Observation && !slices.Contains(out, c) {
-			out = append(out, c)
+		if d.Severity != lifecycle.Observation {
+			out = lists.Add(out, d.Dimension+" "+string(d.Severity))
 		}
 	}
 	return out

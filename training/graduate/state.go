@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/training/curriculum"
 )
 
@@ -67,11 +68,7 @@ func (s State) text() string {
 	if len(s.Cycles) > 0 {
 		c := s.Cycles[len(s.Cycles)-1]
 		for _, f := range c.Figures {
-			v := "unknown"
-			if f.Value != nil {
-				v = fmt.Sprintf("%.2f", *f.Value)
-			}
-			parts = append(parts, f.Name+" "+v)
+			parts = append(parts, f.Name+" "+phrase.Known("%.2f", f.Value))
 		}
 		word += fmt.Sprintf("; cycle v%d, %d generations: %s", c.Version, c.Generations, strings.Join(parts, ", "))
 	}

@@ -4,6 +4,7 @@
 package outcomes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -125,7 +126,7 @@ type looker struct {
 	tip     string
 	place   map[string]int      // position of each commit since the run's base
 	reverts map[string][]string // reverted commits, by reverting commit
-	patches map[string][]string // commits that touch the run's files, by patch id, in order
+	patches map[string][]string // commits that touch the run's files, by patch id, in order; none for ""
 	squash  string              // patch id of the whole run
 }
 
@@ -184,17 +185,17 @@ func (l *looker) landed(ctx context.Context, m Merge, id string) (commit, how st
 	if on {
 		return m.Commit, "", nil
 	}
-	if same := l.patches[id]; id != "" && len(same) > 0 {
+	if same := l.patches[id]; len(same) > 0 {
 		return same[0], "as " + short(same[0]), nil
 	}
-	if same := l.patches[l.squash]; l.squash != "" && len(same) > 0 {
+	if same := l.patches[l.squash]; len(same) > 0 {
 		return same[0], "with the whole run as " + short(same[0]), nil
 	}
 	return "", "", nil
 }
 
 func (l *looker) squashed(commit string) bool {
-	return l.squash != "" && len(l.run.Merges) > 1 && slices.Contains(l.patches[l.squash], commit)
+	return len(l.run.Merges) > 1 && slices.Contains(l.patches[l.squash], commit)
 }
 
 // reverted finds the commit that reverted a change, or "" if there is none or the change was restored. The last such
@@ -205,15 +206,9 @@ func (l *looker) reverted(commit, as, id, inverse string) (by string) {
 		by   string
 		gone bool
 	}
-	words := []word{}
-	for _, c := range l.patches[inverse] {
-		if inverse != "" {
-			words = append(words, word{l.place[c], c, true})
-		}
-	}
-	if id != "" {
-		words = append(words, lists.Map(l.patches[id], func(c string) word { return word{l.place[c], c, false} })...)
-	}
+	words := slices.Concat([]word{{at: -1}},
+		lists.Map(l.patches[inverse], func(c string) word { return word{l.place[c], c, true} }),
+		lists.Map(l.patches[id], func(c string) word { return word{l.place[c], c, false} }))
 	// A revert of a revert restores the change, and so on.
 	target, gone := []string{commit, as}, true
 	seen := map[string]bool{}
@@ -230,13 +225,7 @@ func (l *looker) reverted(commit, as, id, inverse string) (by string) {
 		}
 		target, gone = next, !gone
 	}
-	last := word{at: -1}
-	for _, w := range words {
-		if w.at > last.at {
-			last = w
-		}
-	}
-	if last.gone {
+	if last := slices.MaxFunc(words, func(a, b word) int { return cmp.Compare(a.at, b.at) }); last.gone {
 		return last.by
 	}
 	return ""

@@ -23,7 +23,7 @@ import (
 
 // harbor writes a task as Harbor reads it: task.toml, instruction.md, environment, solution and tests.
 func (x *export) harbor(ctx context.Context, w *work, id, dir string) error {
-	there, gone := x.contents(w, w.test)
+	there, gone := w.contents(w.test)
 	var names []string
 	for _, e := range there {
 		_, blob := e.Blobs()

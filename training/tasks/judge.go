@@ -89,16 +89,11 @@ func (x *export) trees(ctx context.Context, w *work) error {
 	if w.after, err = x.Repo.TreeOf(ctx, w.Hash); err != nil {
 		return err
 	}
-	put, drop := map[string]git.TreeFile{}, []string{}
-	for _, e := range w.Entries {
-		if !slices.Contains(w.test, e.Path) {
-			continue
-		}
-		if _, blob := e.Blobs(); blob != "" {
-			put[e.Path] = git.TreeFile{Mode: e.NewMode, Blob: blob}
-		} else {
-			drop = append(drop, e.Path)
-		}
+	put := map[string]git.TreeFile{}
+	there, drop := w.contents(w.test)
+	for _, e := range there {
+		_, blob := e.Blobs()
+		put[e.Path] = git.TreeFile{Mode: e.NewMode, Blob: blob}
 	}
 	w.judged, err = x.Repo.EditTree(ctx, w.before, put, drop)
 	return err
@@ -159,8 +154,7 @@ func (x *export) side(ctx context.Context, w *work, tree string) (side, error) {
 		}
 		return nil
 	})
-	var no *refusedError
-	if err != nil && !errors.As(err, &no) && ctx.Err() == nil {
+	if err != nil && !errors.As(err, new(*refusedError)) && ctx.Err() == nil {
 		err = refuse(CannotRun, "%s", phrase.Line(err.Error()))
 	}
 	return s, err

@@ -179,7 +179,7 @@ func (x *export) proof(ctx context.Context, w *work, task string, solved bool) (
 }
 
 // contents returns the files of the commit at the paths of list, and those that it removes.
-func (x *export) contents(w *work, list []string) (there []git.Entry, gone []string) {
+func (w *work) contents(list []string) (there []git.Entry, gone []string) {
 	for _, e := range w.Entries {
 		if !slices.Contains(list, e.Path) {
 			continue

@@ -111,8 +111,8 @@ func layers() []layer {
 			"internal"}},
 		{"routing", []string{"planparse", "internal/condition", "internal/layered", "internal/atomicfile",
 			"internal/language", "internal/lazyre", "internal/lists", "internal/phrase", "internal/redact", "internal/wordset"}},
-		{"routing/show", []string{"routing", "planparse", "internal/cells", "internal/layered", "internal/phrase",
-			"internal/svg"}},
+		{"routing/show", []string{"routing", "planparse", "internal/cells", "internal/layered", "internal/lists",
+			"internal/phrase", "internal/svg"}},
 		{"planparse", []string{"internal/language", "internal/lazyre", "internal/lists", "internal/yamldoc"}},
 		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence", "internal/lazyre",
 			"internal/lists", "internal/wordset"}},
@@ -197,7 +197,7 @@ func layers() []layer {
 		{"gates/measured", []string{"internal/tables"}},
 		{"internal/phrase", nil},
 		{"tools/precision", []string{"tools/scratch"}}, // a program
-		{"internal/proc", []string{"internal/atomicfile", "internal/phrase", "internal/redact"}},
+		{"internal/proc", []string{"internal/atomicfile", "internal/lists", "internal/phrase", "internal/redact"}},
 		{"internal/recent", nil},
 		{"internal/redact", []string{"internal/lazyre", "internal/lists", "internal/literal", "internal/tables"}},
 		// a program: it measures retrieval on real histories

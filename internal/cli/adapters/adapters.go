@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
@@ -96,11 +97,7 @@ func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) {
 	}
 	table = nil
 	for _, v := range list {
-		loss := "unknown"
-		if v.Loss != nil {
-			loss = fmt.Sprintf("%.4g", *v.Loss)
-		}
-		table.Add(v.Name(), v.State, v.Tag, v.Stage, v.Examples, loss, v.TrainedAt.Format(time.DateTime))
+		table.Add(v.Name(), v.State, v.Tag, v.Stage, v.Examples, phrase.Known("%.4g", v.Loss), v.TrainedAt.Format(time.DateTime))
 	}
 	ui.Table(a.Stdout, []string{"VERSION", "STATE", "MODEL", "STAGE", "EXAMPLES", "LOSS", "TRAINED"}, table)
 }

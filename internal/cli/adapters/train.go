@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training/adapters"
@@ -105,11 +106,8 @@ func (o *trainOptions) train(ctx context.Context, p *cli.Project, _ []string) er
 	case p.JSON:
 		return cli.AsJSON(p.Stdout, v)
 	}
-	loss := "loss unknown"
-	if v.Loss != nil {
-		loss = fmt.Sprintf("loss %.4g", *v.Loss)
-	}
-	fmt.Fprintf(p.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss,
+	fmt.Fprintf(p.Stdout, "%s  %d examples, rank %d, loss %s, %s\n", v.Name(), v.Examples, v.Info.Rank,
+		phrase.Known("%.4g", v.Loss),
 		ui.Duration(time.Duration(v.DurationSec*float64(time.Second))))
 	fmt.Fprintf(p.Stderr,
 		"nothing is deployed; to validate it: runplan training validate --adapter %s; to deploy it: runplan "+

@@ -198,7 +198,7 @@ func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief
 		Dir: work, Brief: agents.Brief{Task: brief}, Run: "doctor", Attempt: 1,
 		Batch: planparse.Batch{Key: "doctor"}, TempDir: temp, Env: env,
 		Limits: agents.Limits{Total: trialTime, Grace: 2 * time.Second},
-		Redact: redact.New(slices.Concat(a.Environ, cli.EnvPairs(c.Env))).String,
+		Redact: redact.New(slices.Concat(a.Environ, proc.Pairs(c.Env))).String,
 	}, agents.ObserverFunc(func(line string) { fmt.Fprintf(a.Stderr, "  %s\n", line) }))
 	if err != nil {
 		return tried{}, err

@@ -170,13 +170,12 @@ func (w *working) text(now time.Time) string {
 	names := slices.SortedFunc(maps.Keys(w.since), func(a, b string) int {
 		return cmp.Or(w.since[a].Compare(w.since[b]), strings.Compare(a, b))
 	})
-	for i, name := range names {
-		names[i] = name + " " + ui.Duration(now.Sub(w.since[name]).Truncate(time.Second))
-	}
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d/%d  running %s", w.ended, w.all, strings.Join(names, ", "))
+	return fmt.Sprintf("%d/%d  running %s", w.ended, w.all, phrase.Join(names, ", ", func(name string) string {
+		return name + " " + ui.Duration(now.Sub(w.since[name]).Truncate(time.Second))
+	}))
 }
 
 // observed is a gate that reports when it runs.

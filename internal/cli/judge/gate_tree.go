@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -139,10 +140,8 @@ var trunks = []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "r
 
 // resolved resolves HEAD, its tree and the trunks with one git command. If git fails it returns nothing.
 func resolved(ctx context.Context, repo *git.Repo) map[string]string {
-	names := []string{"HEAD^{commit}", "HEAD^{tree}"}
-	for _, t := range trunks {
-		names = append(names, t+"^{commit}")
-	}
+	names := append([]string{"HEAD^{commit}", "HEAD^{tree}"},
+		lists.Map(trunks, func(t string) string { return t + "^{commit}" })...)
 	out, err := repo.Input(ctx, strings.Join(names, "\n")+"\n", "cat-file", "--batch-check=%(objectname)")
 	answers := strings.Split(out, "\n")
 	if err != nil || len(answers) != len(names) {
@@ -160,12 +159,10 @@ func resolved(ctx context.Context, repo *git.Repo) map[string]string {
 // level reports whether each existing trunk points to the commit of the checkout. Then that commit is the base in any
 // case.
 func level(named map[string]string, head string) bool {
-	for _, t := range trunks {
-		if at, ok := named[t+"^{commit}"]; ok && at != head {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(trunks, func(t string) bool {
+		at, ok := named[t+"^{commit}"]
+		return ok && at != head
+	})
 }
 
 func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison, error) {

@@ -294,16 +294,10 @@ func reasons(r plan.StageReport, ranked, chosen bool) []string {
 }
 
 func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) {
-	unknown := func(v *float64) string {
-		if v == nil {
-			return "unknown"
-		}
-		return fmt.Sprintf("%.3f", *v)
-	}
 	var stages, failed, correlated ui.Rows
 	for _, s := range found.Stages {
 		x := s.Examples
-		stages.Add(s.Stage, unknown(s.Weakness), s.Calls, s.Unusable, s.Won, s.Lost, x.Logged, x.Synthetic, x.Positive,
+		stages.Add(s.Stage, phrase.Known("%.3f", s.Weakness), s.Calls, s.Unusable, s.Won, s.Lost, x.Logged, x.Synthetic, x.Positive,
 			x.Negative, x.Preferences)
 	}
 	header := []string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive",
@@ -314,7 +308,7 @@ func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) {
 	}
 	anotherTable(a, []string{"failed attempts", ">attempts"}, failed)
 	for _, c := range found.Correlations {
-		correlated.Add(c.Figure, unknown(c.R), c.Tasks)
+		correlated.Add(c.Figure, phrase.Known("%.3f", c.R), c.Tasks)
 	}
 	anotherTable(a, []string{"correlates with success", ">r", ">tasks"}, correlated)
 	showLearned(a, found.Learned)

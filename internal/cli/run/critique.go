@@ -60,14 +60,12 @@ func critiqueFrame(m llm.Model, most int) string {
 		"critique: %s reviews each step that changes something, at most %d per attempt; a task of %d turns "+
 			"needs about %d calls",
 		ui.Sanitize(m.Label()), most, critique.TypicalTurns, critique.TypicalCalls)
-	if localModel(m) {
+	if m.Local() {
 		return text + ", on this machine"
 	}
 	return text + fmt.Sprintf(", about $%.2f at $%.2f a call", critique.TypicalCalls*critique.TypicalCallUSD,
 		critique.TypicalCallUSD)
 }
-
-func localModel(m llm.Model) bool { return m.Provider == llm.Ollama && cli.LoopbackURL(m.BaseURL) }
 
 // CriticModel returns the reviewer that [critique] names, else the model of [models] for the stage.
 func CriticModel(ctx context.Context, p *cli.Project, o llm.Options) (llm.Model, llm.Options, error) {
@@ -110,7 +108,7 @@ func (w criticWatch) Close() journal.Critique {
 	out.Cost.Model, out.Cost.Calls = seen.Model, seen.Calls
 	took := seen.Took.Milliseconds()
 	u := agents.Usage{InputTokens: seen.Input, OutputTokens: seen.Output, ModelMS: &took, Source: agents.SourceUnknown}
-	if localModel(w.model) {
+	if w.model.Local() {
 		u.CostUSD, u.Source = new(float64), agents.SourceLocal
 	} else if usd, ok := w.prices.Cost(filepath.Base(w.model.Name), u); ok {
 		u.CostUSD, u.Source = &usd, agents.SourceComputed

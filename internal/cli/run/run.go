@@ -107,7 +107,7 @@ func (x *Execution) openDecisions() (*decisions, error) {
 		return nil, err
 	}
 	if err = log.Begin(x.Run, x.Info.Plan); err == nil {
-		err = log.AddLines(x.LogLines()...)
+		err = log.Add(x.LogLines()...)
 	}
 	if err != nil {
 		log.Close()
@@ -120,7 +120,7 @@ func (d *decisions) Recall(ev runner.Event) { d.Lines(ev) }
 
 // Event logs the decisions of an event. It ignores write errors, because the log is for people and the journal is
 // complete.
-func (d *decisions) Event(ev runner.Event) { _ = d.log.AddLines(d.Lines(ev)...) }
+func (d *decisions) Event(ev runner.Event) { _ = d.log.Add(d.Lines(ev)...) }
 
 func (d *decisions) Close() { d.log.Close() }
 

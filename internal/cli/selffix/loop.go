@@ -102,7 +102,7 @@ func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, 
 		Store: l.store, Triage: asker(triageCall, llm.Review), Plan: asker(draftCall, llm.ExecutePlan),
 		Cost:  feedback.Envelope{Attempts: attempts, MaxUSD: c.Run.MaxCostUSD},
 		Owner: l.owner, PRClient: prs, Review: l.review, Now: time.Now,
-		Fixer: feedback.Fixer{Repo: p.Repo, Runner: l, Plans: p.Layout.SelfFix(),
+		Fixer: feedback.Fixer{Repo: p.Repo, Run: l.run, Plans: p.Layout.SelfFix(),
 			Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, prs) }},
 		Differ: feedback.Trees{
 			Repo: p.Repo, Tree: l.scratch,

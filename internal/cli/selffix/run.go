@@ -22,23 +22,23 @@ import (
 	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/runner"
 )
 
-// Run implements [feedback.Runner] with the ordinary runner. It starts a run of the plan, resumes a stopped one, or
-// returns the result of one that ended.
-func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error) {
-	sum, found, err := l.runOf(ctx, j.File)
+// run is the ordinary runner, see [feedback.Fixer].
+func (l *selfFix) run(ctx context.Context, file string, round int) (feedback.Ran, error) {
+	sum, found, err := l.runOf(ctx, file)
 	if err != nil {
 		return feedback.Ran{}, err
 	}
 	o := l.runOptions()
-	o.Round = j.Round
+	o.Round = round
 	switch {
 	case !found:
-		err = run.RunPlan(ctx, l.project.App, prepare.Request{Plan: j.File, Options: o})
+		err = run.RunPlan(ctx, l.project.App, prepare.Request{Plan: file, Options: o})
 	case sum.Status != runner.RunDone && sum.Status != runner.RunFailed:
 		o.Accept = true // the file was rewritten from the stored plan; only the wording of this version differs
 		err = run.ResumeRun(ctx, l.project.App, sum.Run, o)
@@ -50,7 +50,7 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 	case err != nil && code != cli.ExitFailed:
 		return feedback.Ran{}, err
 	}
-	after, found, lookErr := l.runOf(ctx, j.File)
+	after, found, lookErr := l.runOf(ctx, file)
 	if lookErr != nil || !found {
 		return feedback.Ran{}, errors.Join(err, lookErr)
 	}
@@ -121,17 +121,13 @@ func (l *selfFix) runOf(ctx context.Context, file string) (runner.Summary, bool,
 	if err != nil {
 		return runner.Summary{}, false, err
 	}
-	for _, s := range sums {
-		if s.Plan == name {
-			return s, true, nil
-		}
-	}
-	return runner.Summary{}, false, nil
+	s, found := lists.Find(sums, func(s runner.Summary) bool { return s.Plan == name })
+	return s, found, nil
 }
 
 func (l *selfFix) ran(s runner.Summary) feedback.Ran {
-	out := feedback.Ran{Run: s.Run, Done: s.Status == runner.RunDone, Reason: s.Reason, Base: s.Base, Tip: s.Commit,
-		Agent: s.Agent}
+	out := feedback.Ran{Done: s.Status == runner.RunDone, Reason: s.Reason,
+		Fix: feedback.Fix{Run: s.Run, Base: s.Base, Tip: s.Commit, Agent: s.Agent}}
 	for _, b := range s.Batches {
 		out.Attempts += b.Attempts
 		out.CostUSD = b.CostUSD // a fix has one batch

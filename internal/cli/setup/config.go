@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -85,13 +86,11 @@ func editCommand(a *cli.App, args int, c *cobra.Command) *cobra.Command {
 }
 
 func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var keys []string
-	if len(args) == 0 {
-		for _, k := range config.Describe() {
-			keys = append(keys, k.Key+"\t"+k.Doc)
-		}
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return keys, cobra.ShellCompDirectiveNoFileComp
+	return lists.Map(config.Describe(), func(k config.Key) string { return k.Key + "\t" + k.Doc }),
+		cobra.ShellCompDirectiveNoFileComp
 }
 
 // editConfig changes one key of a file. The whole configuration is loaded with the new text before it is written.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -69,7 +68,7 @@ func egress(ctx context.Context, p *cli.Project) (outlets, error) {
 	if c.Notify.Webhook != "" {
 		w := cli.Outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook),
 			Data: "the events of a run, with reasons", When: "each run", Local: new(bool)}
-		if u, err := url.Parse(c.Notify.Webhook); err == nil && config.Loopback(u.Hostname()) {
+		if config.LoopbackURL(c.Notify.Webhook) {
 			w.To, w.Local = w.To+"; the program that listens there may forward it", nil
 		}
 		o.Ways = append(o.Ways, w)

@@ -151,8 +151,11 @@ func (s spent) table(w io.Writer, all bool) error {
 	var rows ui.Rows
 	if s.By != "" {
 		for _, g := range s.Groups {
-			counted := g.Uncounted < g.Attempts
-			rows.Add(g.Key, g.Attempts, cli.TokenText(g.Input, counted), cli.TokenText(g.Output, counted), g.Sum)
+			in, out := &g.Input, &g.Output
+			if g.Uncounted >= g.Attempts {
+				in, out = nil, nil
+			}
+			rows.Add(g.Key, g.Attempts, cli.TokensOf(in), cli.TokensOf(out), g.Sum)
 		}
 		return ui.Table(w, []string{s.By, ">attempts", ">in", ">out", "cost"}, rows)
 	}
