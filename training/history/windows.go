@@ -46,7 +46,8 @@ const (
 	longPart    = 40   // lines; windows that edits need become separate parts beyond it
 	depsShown   = 2    // unchanged files with parts for each changed one
 	unlike      = 0.6  // how far the lines of an unchanged part may be from those of a changed one, as a factor of e
-	spread      = 0.25 // how far the lines of all unchanged parts are from it together, or its length would be the middle
+	spread      = 0.2  // how far the lines of all unchanged parts are from it together, or its length would be the middle
+	ownSpread   = 0.12 // the same for each unchanged part, or the changed one would stand apart
 )
 
 // Weights of the choice of windows. They were chosen so that no place of an edit is more frequent than by chance.
@@ -352,7 +353,7 @@ func (c *choice) fill(v *view, n int, sizes []size, factor float64) {
 	edge(0, 1, atStart[language.OfSource(v.path)])
 	for ; len(v.parts) < n && c.parts < mostParts; made++ {
 		wanted := sizes[made%len(sizes)]
-		wanted.lines = max(1, int(float64(wanted.lines)*factor+0.5))
+		wanted.lines = max(1, int(float64(wanted.lines)*factor*math.Exp(ownSpread*c.rng.NormFloat64())+0.5))
 		if !c.next(v, wanted, unlike) && (made >= max(v.edited, 1) || !c.next(v, wanted, 2*unlike)) {
 			break
 		}
