@@ -263,7 +263,7 @@ func TestPlannerAcceptsExample(t *testing.T) {
 	if again := strings.Replace(prompt.Prompt, "(none)", context, 1); e.Prompt[1].Content != again {
 		t.Errorf("the prompt is\n%s\nand the product's\n%s", e.Prompt[1].Content, again)
 	}
-	for _, part := range []string{"`cart/cart.go`", "func Discount(cents, percent int) int", "whole:"} {
+	for _, part := range []string{"`cart/cart.go`", "func Discount(cents, percent int) int", "exact:"} {
 		if !strings.Contains(context, part) {
 			t.Errorf("the context has no %q:\n%s", part, context)
 		}

@@ -15,7 +15,8 @@ import (
 )
 
 // context builds a retrieval result for a change: chunks of the changed files and of those that they use, and the
-// signatures of what the changed code uses.
+// signatures of what the changed code uses. Changed files have signatures too, or those of the others would tell that no
+// edit is there.
 func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*source, string) {
 	p := retrieve.Package{Task: w.Hash, Budget: m.Budget.Retrieval()}
 	parts, texts, must, bad := m.windows(w, answers)
@@ -23,14 +24,34 @@ func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*s
 		return p, nil, bad
 	}
 	p.Parts = parts
+	described := func(s *source, i, tier int) bool {
+		x := &s.symbols[i]
+		if !x.piece || slices.ContainsFunc(parts,
+			func(o retrieve.Part) bool { return o.Path == s.path && o.Start <= x.end && x.start <= o.End }) {
+			return false
+		}
+		p.Parts = append(p.Parts, m.described(s, x, tier))
+		return true
+	}
+	var counts []int
 	for _, d := range w.deps {
 		texts = append(texts, d.source)
+		n := 0
 		for _, u := range d.uses {
 			for _, i := range d.find(u) {
-				if x := &d.symbols[i]; x.short == u && x.piece &&
-					!slices.ContainsFunc(parts,
-						func(o retrieve.Part) bool { return o.Path == d.path && o.Start <= x.start && x.end <= o.End }) {
-					p.Parts = append(p.Parts, m.described(d.source, x, d.tier))
+				if d.symbols[i].short == u && described(d.source, i, d.tier) {
+					n++
+				}
+			}
+		}
+		counts = append(counts, n)
+	}
+	if len(counts) > 0 {
+		for _, s := range w.before() {
+			n := counts[w.rng.IntN(len(counts))]
+			for _, i := range w.usedFirst(s) {
+				if n > 0 && described(s, i, 2) {
+					n--
 				}
 			}
 		}
@@ -43,6 +64,19 @@ func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*s
 	paths := p.Paths()
 	texts = slices.DeleteFunc(texts, func(s *source) bool { return !slices.Contains(paths, s.path) })
 	return p, texts, ""
+}
+
+// usedFirst returns the symbols of a file in random order, those that the changed code uses first.
+func (w *work) usedFirst(s *source) []int {
+	used, other := []int(nil), []int(nil)
+	for _, i := range w.rng.Perm(len(s.symbols)) {
+		if w.words[s.symbols[i].short] {
+			used = append(used, i)
+		} else {
+			other = append(other, i)
+		}
+	}
+	return append(used, other...)
 }
 
 // edits returns the edits with which a model would make the change.

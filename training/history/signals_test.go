@@ -37,11 +37,11 @@ func TestSignals(t *testing.T) {
 			discounted,
 			map[training.Stage]map[string]float64{
 				training.TaskAnalysis: {"merged": 1, "tested": 1, "files_shown": 1, "files_known_before": 0.5},
-				training.ExecuteCode: {"merged": 1, "tested": 1, "files_shown": 1, "edits_match": 1, "derivable": 17.0 / 24,
+				training.ExecuteCode: {"merged": 1, "tested": 1, "files_shown": 1, "edits_match": 1, "derivable": 15.0 / 24,
 					"told": told},
 			},
-			// (1 + 1 + 1 + 0.5) / 4; (1 + 1 + 1 + 1 + 17/24) / 5 * told
-			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 0.630},
+			// (1 + 1 + 1 + 0.5) / 4; (1 + 1 + 1 + 1 + 15/24) / 5 * told
+			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 0.619},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/chunks"
@@ -19,50 +20,81 @@ import (
 // window is a chunk of a file as retrieval shows it.
 type window struct {
 	span   chunks.Span
-	needed bool // an edit quotes lines of it, or it is next to such a window and shown in the same part
+	needed bool // an edit quotes lines of it, or it is shown in the same part as such a window
 	shown  bool
-	unfit  bool // there is no room for it, or it cannot be shown as it is
-	score  float64
+	unfit  bool    // there is no room for it, or it cannot be shown as it is
+	score  float64 // the share of the words of the task that it has
 }
-
-func (x window) lines() int { return x.span.End - x.span.Start + 1 }
 
 // view is a file with its chunks.
 type view struct {
 	*source
-	all   []window // in the order of the file
-	parts int      // rows of shown windows
+	all    []window      // in the order of the file
+	blocks []edits.Block // its edits
+	edited int           // parts that edits need
+	parts  []row         // first those that edits need
 }
 
-// Limits of the windows that an edit does not need.
+// Limits of parts.
 const (
 	leastParts  = 4    // of all files together
 	mostParts   = 40   // the same
 	windowShare = 0.6  // of the budget
-	beside      = 2.0  // how much a score falls next to a shown window
-	alike       = 1.0  // how much it falls with each factor of e between the lines of a part and the wanted number
-	bareSide    = 0.35 // how much it rises before and after the edits, as long as no part is shown there
-	moreAfter   = 0.45 // the share of edited parts with one more window after the edit: functions grow at their end
-	moreBefore  = 0.2  // the same before the edit
 	perWindow   = 60   // characters around a window
-	noise       = 0.35 // the random part of a score, because no search is perfect
+	mostMore    = 3    // windows before and after the ones that an edit needs
+	shortPart   = 20   // lines; the parts of small edits get about as many
+	longPart    = 40   // lines; windows that edits need become separate parts beyond it
+	depsShown   = 2    // unchanged files with parts for each changed one
+	unlike      = 0.6  // how far the lines of an unchanged part may be from those of a changed one, as a factor of e
+	spread      = 0.2  // how far the lines of all unchanged parts are from it together, or its length would be the middle
+	ownSpread   = 0.12 // the same for each unchanged part, or the changed one would stand apart
 )
+
+// Weights of the choice of windows. They were chosen so that no place of an edit is more frequent than by chance.
+const (
+	tooLong  = 0.18 // against a part with another length than wanted, per factor of e, beside the place of the edit
+	alike    = 4.0  // against an unchanged part with another length, per factor of e
+	alikeIn  = 0.4  // against an unchanged part with another number of windows
+	likeness = 2.0  // for the words of the task
+	atEdge   = 5.0  // against the ends of a file
+)
+
+// atStart is the share of files that show their first window as an unchanged part for each changed one. Edits of
+// JavaScript and TypeScript often change the imports too.
+var atStart = map[string]float64{language.Go: 0.01, language.Python: 0.03, language.Node: 0.12}
+
+// atEnd is the same for the last window. Tests are added at the end of a file, less often if it is long.
+func (v *view) atEnd() float64 {
+	if language.IsTest(v.path) {
+		return 0.65 * min(1, math.Sqrt(16/float64(len(v.all))))
+	}
+	return 0.1
+}
 
 // views splits the changed files and those that they use into chunks, as the search of retrieval does. Chunks with
 // words of the task come first, as in a search.
 func (m *maker) views(w *work, answers []edits.Answer) []*view {
-	words := map[string]bool{}
-	chunks.EachWord(w.task, func(s string) { words[s] = true })
+	told := map[string]bool{}
+	chunks.EachWord(w.task, func(s string) { told[s] = true })
 	asked := m.terms(w.task)
 	var out []*view
-	add := func(s *source, needs func(chunks.Span) bool) {
-		v := &view{source: s}
-		for _, span := range s.chunked() {
-			x := window{span: span, needed: needs(span)}
+	add := func(s *source, blocks []edits.Block, needs func(a, b int) bool) {
+		v := &view{source: s, blocks: blocks}
+		spans := s.chunked()
+		for i, span := range spans {
+			// Blank lines belong to the chunks on both sides, so that a part has all lines that an edit quotes.
+			from, to := 1, len(v.plain)
+			if i > 0 {
+				from = spans[i-1].End + 1
+			}
+			if i+1 < len(spans) {
+				to = spans[i+1].Start - 1
+			}
+			x := window{span: span, needed: needs(from, to)}
 			if !x.needed {
 				terms := m.terms(v.text(span))
 				have := lists.Count(asked, func(term uint64) bool { _, found := slices.BinarySearch(terms, term); return found })
-				x.score = float64(have)/float64(1+len(words)) + noise*w.rng.Float64()
+				x.score = float64(have) / float64(1+len(told))
 			}
 			v.all = append(v.all, x)
 		}
@@ -73,14 +105,14 @@ func (m *maker) views(w *work, answers []edits.Answer) []*view {
 			continue
 		}
 		blocks := answers[i].Blocks
-		add(c.before, func(s chunks.Span) bool {
-			return slices.ContainsFunc(blocks, func(b edits.Block) bool { return b.From+1 <= s.End && s.Start <= b.To }) ||
-				c.after == nil && s.Start == 1
+		add(c.before, blocks, func(from, to int) bool {
+			return slices.ContainsFunc(blocks, func(b edits.Block) bool { return b.From+1 <= to && from <= b.To }) ||
+				c.after == nil && from == 1
 		})
 	}
 	// Unrelated files would connect all examples by their versions, and leave none for validation.
 	for _, r := range w.deps {
-		add(r.source, func(chunks.Span) bool { return false })
+		add(r.source, nil, func(int, int) bool { return false })
 	}
 	return out
 }
@@ -108,151 +140,281 @@ func (v *view) text(s chunks.Span) string {
 	return v.shown[v.starts[s.Start-1] : v.starts[s.End-1]+len(v.plain[s.End-1])]
 }
 
-// rows returns the number of lines of each row of needed windows.
-func (v *view) rows() []int {
-	var out []int
+// row is a range of windows, which is shown as one part. The end is exclusive.
+type row struct{ from, to int }
+
+// lines returns the lines from the first to the last of a row.
+func (v *view) lines(r row) int { return v.all[r.to-1].span.End - v.all[r.from].span.Start + 1 }
+
+// rows returns the rows of needed windows. A row ends where no edit goes on, if it would be long with the next window.
+func (v *view) rows() []row {
+	var out []row
 	for i, x := range v.all {
 		if !x.needed {
 			continue
 		}
-		if i == 0 || !v.all[i-1].needed {
-			out = append(out, 0)
+		if n := len(out); n > 0 && out[n-1].to == i && (v.quoted(i) || v.lines(row{out[n-1].from, i + 1}) <= longPart) {
+			out[n-1].to++
+			continue
 		}
-		out[len(out)-1] += x.lines()
+		out = append(out, row{i, i + 1})
 	}
 	return out
 }
 
-// apart reports whether window i is not next to a shown one. Both would be one part, which is longer than others.
-func (v *view) apart(i int) bool {
-	return (i == 0 || !v.all[i-1].shown) && (i+1 == len(v.all) || !v.all[i+1].shown)
+// quoted reports whether an edit quotes lines on both sides of the end of the window before i. Blank lines between the
+// two windows are on both sides.
+func (v *view) quoted(i int) bool {
+	return slices.ContainsFunc(v.blocks, func(b edits.Block) bool {
+		return b.From+1 < v.all[i].span.Start && b.To > v.all[i-1].span.End
+	})
 }
 
-// row returns the number of windows, from window i on, that have about the wanted number of lines, and their lines.
-func (v *view) row(i, wanted int) (windows, lines int) {
-	windows, lines = 1, v.all[i].lines()
-	for k := i + 1; k < len(v.all); k++ {
-		x := v.all[k]
-		if x.shown || x.unfit || !v.apart(k) || lines+x.lines()-wanted > wanted-lines {
+// row returns the row from window i on, in a direction, that has about the wanted number of lines.
+func (v *view) row(i, by, wanted int) row {
+	r := row{i, i + 1}
+	for k := i + by; k >= 0 && k < len(v.all); k += by {
+		longer := row{min(r.from, k), max(r.to, k+1)}
+		if x := v.all[k]; x.shown || x.unfit || v.lines(longer)-wanted > wanted-v.lines(r) {
 			break
 		}
-		windows, lines = windows+1, lines+x.lines()
+		r = longer
 	}
-	return windows, lines
+	return r
 }
 
-// bare returns a function that reports whether window i is before or after all needed windows, on a side of them on
-// which no window is shown.
-func (v *view) bare() func(i int) bool {
-	isNeeded, isShown := func(x window) bool { return x.needed }, func(x window) bool { return x.shown }
-	first, last := slices.IndexFunc(v.all, isNeeded), len(v.all)-1
-	if first < 0 {
-		return func(int) bool { return false }
-	}
-	for !v.all[last].needed {
-		last--
-	}
-	before, after := !slices.ContainsFunc(v.all[:first], isShown), !slices.ContainsFunc(v.all[last+1:], isShown)
-	return func(i int) bool { return before && i < first || after && i > last }
+// size is the lines and the windows of a part.
+type size struct{ lines, windows int }
+
+func (v *view) sizes() []size {
+	return lists.Map(v.parts, func(r row) size { return size{v.lines(r), r.to - r.from} })
+}
+
+// differs returns how far the lines of a row are from the wanted number, as a factor of e.
+func (v *view) differs(r row, wanted int) float64 {
+	return math.Abs(math.Log(float64(v.lines(r)) / float64(wanted)))
 }
 
 // choice is the state of [maker.choose].
 type choice struct {
-	m    *maker
-	room int
+	m      *maker
+	rng    *rand.Rand
+	room   int // characters
+	wanted int // lines of a part
+	parts  int
+}
+
+// fits reports whether a window can be shown as it is.
+func (c *choice) fits(v *view, x *window) bool {
+	text := v.text(x.span)
+	return len(text)+perWindow <= c.room && len(training.Addresses(text)) == 0 && c.m.shownAs(v.source, text) == text
 }
 
 // show shows a window, unless an edit does not need it and it is unfit.
 func (c *choice) show(v *view, x *window) bool {
-	text := v.text(x.span)
-	x.unfit = !x.needed && (len(text)+perWindow > c.room || len(training.Addresses(text)) > 0 ||
-		c.m.shownAs(v.source, text) != text)
+	x.unfit = !x.needed && !c.fits(v, x)
 	if x.shown = !x.unfit; x.shown {
-		c.room -= len(text) + perWindow
+		c.room -= len(v.text(x.span)) + perWindow
 	}
 	return x.shown
 }
 
-// showNeeded shows the windows that edits need, and of some rows one more on a side. An edit at the end of a function
-// would otherwise be at the end of its part.
-func (c *choice) showNeeded(v *view, rng *rand.Rand) {
-	var more []int
-	for i, x := range v.all {
-		switch {
-		case x.needed:
+// showNeeded shows the windows that edits need, and more before and after each row of them: those with which an edit is
+// closest to a place of its part that is drawn by chance. Functions grow at their ends, so a row alone would show where
+// the edit is.
+func (c *choice) showNeeded(v *view) {
+	for i := range v.all {
+		if v.all[i].needed {
 			c.show(v, &v.all[i])
-		case i > 0 && v.all[i-1].needed && rng.Float64() < moreAfter,
-			i+1 < len(v.all) && v.all[i+1].needed && rng.Float64() < moreBefore:
-			more = append(more, i)
 		}
 	}
-	for _, i := range more {
-		v.all[i].needed = c.show(v, &v.all[i])
+	for _, r := range v.rows() {
+		r = c.widened(v, r)
+		for i := r.from; i < r.to; i++ {
+			if !v.all[i].needed {
+				v.all[i].needed = c.show(v, &v.all[i])
+			}
+		}
+		v.parts = append(v.parts, r)
 	}
+	v.edited = len(v.parts)
+	c.parts += v.edited
 }
 
-// next shows the best remaining part of a file with about the wanted number of lines. It returns false if there is
-// none.
-func (c *choice) next(v *view, wanted int) bool {
-	bare := v.bare()
+// widened returns a row of needed windows with those around it to show with it. At the ends of a file, more windows
+// would not change that the edit is at an end.
+func (c *choice) widened(v *view, r row) row {
+	start, end := v.all[r.from].span.Start, v.all[r.to-1].span.End
+	inside := lists.Filter(v.blocks, func(b edits.Block) bool { return b.From+1 <= end && start <= b.To })
+	if len(inside) == 0 {
+		return r
+	}
+	b := inside[c.rng.IntN(len(inside))]
+	if r.from == 0 && b.From <= start || r.to == len(v.all) && b.To >= end-1 {
+		return r
+	}
+	place, wanted := c.place(), min(c.wanted, max(1, len(v.plain)/(2*len(v.rows())+1)))
+	best, least := r, math.Inf(1)
+	first, last := c.until(v, r.from, -1), c.until(v, r.to-1, 1)
+	for from := r.from; from >= first; from-- {
+		for to := r.to; to <= last+1; to++ {
+			wide := row{from, to}
+			before, free := b.From+1-v.all[from].span.Start, max(1, v.lines(wide)-(b.To-b.From))
+			cost := math.Abs(float64(before)/float64(free)-place) + tooLong*v.differs(wide, wanted)
+			if cost < least {
+				best, least = wide, cost
+			}
+		}
+	}
+	return best
+}
+
+// place draws where an edit is in its part: 0 is the start, 1 the end. Both are rare, because edits at the ends of files
+// are there in any case, and so is the middle, because a long edit is always close to it.
+func (c *choice) place() float64 {
+	x := 0.06 + 0.78*c.rng.Float64()
+	return x - 0.05*math.Sin(2*math.Pi*x)
+}
+
+// until returns the last window from i on, in a direction, to which a row can be extended.
+func (c *choice) until(v *view, i, by int) int {
+	for n := 0; n < mostMore; n++ {
+		next := i + by
+		if next <= 0 || next >= len(v.all)-1 || v.all[next].needed || !c.fits(v, &v.all[next]) ||
+			next+by >= 0 && next+by < len(v.all) && v.all[next+by].needed {
+			break
+		}
+		i = next
+	}
+	return i
+}
+
+// next draws one of the remaining parts of a file with about the wanted number of lines, and shows it. It returns false
+// if there is none.
+func (c *choice) next(v *view, wanted size, unlike float64) bool {
 	for {
-		best, highest := -1, math.Inf(-1)
+		best, highest := row{}, math.Inf(-1)
 		for i, x := range v.all {
 			if x.shown || x.unfit {
 				continue
 			}
-			_, lines := v.row(i, wanted)
-			score := x.score - alike*math.Abs(math.Log(float64(lines)/float64(wanted)))
-			if !v.apart(i) {
-				score -= beside
+			r := v.row(i, 1, wanted.lines)
+			differs := v.differs(r, wanted.lines)
+			if differs > unlike || r.from == 0 && v.edited == 0 {
+				continue
 			}
-			if bare(i) {
-				score += bareSide
+			chance := math.Log(float64(v.lines(r))) - math.Log(-math.Log(c.rng.Float64())) // in proportion to the lines
+			score := chance + likeness*x.score - alike*differs - alikeIn*math.Abs(float64(r.to-r.from-wanted.windows))
+			if r.from == 0 || r.to == len(v.all) {
+				score -= atEdge
 			}
 			if score > highest {
-				best, highest = i, score
+				best, highest = r, score
 			}
 		}
-		if best < 0 {
+		if best.to == 0 {
 			return false
 		}
-		n, _ := v.row(best, wanted)
-		for i := best; i < best+n && c.show(v, &v.all[i]); i++ {
-		}
-		if v.all[best].shown {
-			v.parts++
+		if c.put(v, best) {
 			return true
 		}
 	}
 }
 
-// choose chooses the windows to show of each file. A changed file shows as many unchanged parts as changed ones, each
-// of the same length, on both sides of the edits, and other files show as many parts as it, while there are windows and
-// room. So neither the number, the size nor the position of a part shows whether it changes.
-func (m *maker) choose(all []*view, rng *rand.Rand) {
-	c := &choice{m: m, room: int(float64(m.Budget.Retrieval()*tokens.PerToken) * windowShare)}
-	var rows []int
-	most := 1
-	for _, v := range all {
-		c.showNeeded(v, rng)
-		rows = append(rows, v.rows()...)
-		v.parts = len(v.rows())
-		most = max(most, 2*v.parts)
+// put shows a row as a part, as far as it is fit.
+func (c *choice) put(v *view, of row) bool {
+	r := row{of.from, of.from}
+	for ; r.to < of.to && c.show(v, &v.all[r.to]); r.to++ {
 	}
-	if len(rows) == 0 {
-		rows = []int{20}
+	if r.to == r.from {
+		return false
 	}
-	for _, v := range all {
-		for _, lines := range v.rows() {
-			c.next(v, lines)
+	v.parts = append(v.parts, r)
+	c.parts++
+	return true
+}
+
+// fill shows unchanged parts of a file of the given sizes, until it has n parts. An end of the file is shown as often
+// as an edit is there.
+func (c *choice) fill(v *view, n int, sizes []size, factor float64) {
+	if len(v.all) == 0 {
+		return
+	}
+	times := float64(n-v.edited) / float64(max(v.edited, 1))
+	made := 0
+	edge := func(i, by int, share float64) {
+		if wanted := sizes[made%len(sizes)].lines; !v.all[i].shown && len(v.parts) < n && c.rng.Float64() < share*times {
+			if r := v.row(i, by, wanted); v.differs(r, wanted) < 1 && c.put(v, r) {
+				made++
+			}
 		}
 	}
-	open := slices.Clone(all)
-	rng.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
-	for len(open) > 0 && lists.Sum(all, func(v *view) int { return v.parts }) < min(max(most*len(all), leastParts), mostParts) {
-		fewest := slices.MinFunc(open, func(a, b *view) int { return a.parts - b.parts })
-		if !c.next(fewest, rows[rng.IntN(len(rows))]) {
-			open = slices.DeleteFunc(open, func(v *view) bool { return v == fewest })
+	edge(len(v.all)-1, -1, v.atEnd())
+	edge(0, 1, atStart[language.OfSource(v.path)])
+	for ; len(v.parts) < n && c.parts < mostParts; made++ {
+		wanted := sizes[made%len(sizes)]
+		wanted.lines = max(1, int(float64(wanted.lines)*factor*math.Exp(ownSpread*c.rng.NormFloat64())+0.5))
+		if !c.next(v, wanted, unlike) && (made >= max(v.edited, 1) || !c.next(v, wanted, 2*unlike)) {
+			break
+		}
+	}
+}
+
+// choose chooses the windows to show of each file. A changed file shows as many unchanged parts as changed ones, each
+// of about the same length. If no test changes, some unchanged files show as many parts as a changed one; otherwise they
+// would be all the code without an edit, and tests would stand out. So neither the number, the size nor the position of
+// a part shows whether it changes.
+func (m *maker) choose(all []*view, rng *rand.Rand) {
+	c := &choice{m: m, rng: rng, room: int(float64(m.Budget.Retrieval()*tokens.PerToken) * windowShare), wanted: shortPart}
+	for _, v := range all {
+		for _, r := range v.rows() {
+			c.wanted = min(max(c.wanted, v.lines(r)), longPart)
+		}
+	}
+	var sizes []size
+	most, code, tested := 1, 0, false
+	for _, v := range all {
+		c.showNeeded(v)
+		sizes = append(sizes, v.sizes()...)
+		switch {
+		case v.edited == 0:
+		case language.IsTest(v.path):
+			tested = true
+		default:
+			most, code = max(most, 2*v.edited), code+1
+		}
+	}
+	if len(sizes) == 0 {
+		sizes = []size{{shortPart, 1}}
+	}
+	slices.SortFunc(sizes, func(a, b size) int { return b.lines - a.lines })
+	all = slices.Clone(all)
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	changed := lists.Filter(all, func(v *view) bool { return v.edited > 0 })
+	others := lists.Filter(all, func(v *view) bool { return v.edited == 0 })
+	few := 0
+	if !tested {
+		few = min(max(1, depsShown*code), len(others))
+	}
+	most = max(most, (leastParts-1)/max(1, len(changed)+few)+1)
+	factor, missing := math.Exp(spread*rng.NormFloat64()), 0
+	for _, v := range changed {
+		n := most
+		if tested {
+			n = 2 * v.edited
+		}
+		c.fill(v, n, v.sizes(), factor)
+		if len(v.parts) == v.edited && !language.IsTest(v.path) {
+			missing += v.edited
+		}
+	}
+	for i, v := range others {
+		switch {
+		case i < few:
+			c.fill(v, most, sizes, factor)
+		case missing > 0: // instead of the unchanged parts that a small file does not have
+			c.fill(v, 1, sizes, factor)
+			missing -= len(v.parts)
 		}
 	}
 }
@@ -266,32 +428,23 @@ func (m *maker) shownAs(s *source, text string) string {
 	return m.sentry.hide(clean)
 }
 
-// windows shows chunks of the changed files and of those that they use. Adjacent chunks become one part.
+// windows shows chunks of the changed files and of those that they use.
 func (m *maker) windows(w *work, answers []edits.Answer) (parts []retrieve.Part, texts []*source, must int,
 	bad string) {
 	all := m.views(w, answers)
 	m.choose(all, w.rng)
 	for _, v := range all {
-		var joined []window
-		for _, x := range v.all {
-			if !x.shown {
-				continue
-			}
-			if n := len(joined); n > 0 &&
-				strings.TrimSpace(strings.Join(v.plain[joined[n-1].span.End:x.span.Start-1], "")) == "" {
-				joined[n-1].span.End, joined[n-1].needed = x.span.End, joined[n-1].needed || x.needed
-				continue
-			}
-			joined = append(joined, x)
-		}
-		for _, x := range joined {
+		slices.SortFunc(v.parts, func(a, b row) int { return a.from - b.from })
+		for _, r := range v.parts {
+			first, last := v.all[r.from], v.all[r.to-1]
+			x := window{span: chunks.Span{Start: first.span.Start, End: last.span.End}, needed: first.needed}
 			p := m.part(v, x)
 			if p.Altered && x.needed {
 				return nil, nil, 0, "a file has characters that no prompt shows"
 			}
 			parts = append(parts, p)
 		}
-		if len(joined) > 0 {
+		if len(v.parts) > 0 {
 			texts = append(texts, v.source)
 		}
 	}

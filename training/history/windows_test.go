@@ -2,7 +2,9 @@ package history
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,29 +12,152 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/internal/linediff"
+	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/recent"
+	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/edits"
 )
 
-// An example of an edit shows unchanged chunks of a long file beside the changed ones, and does not cut the lines
-// close to the change. Removed tests, mail addresses and tasks that say nothing make no examples of edits.
-func TestWindowsHidePlaceOfChange(t *testing.T) {
-	var long strings.Builder
-	long.WriteString("package price\n")
-	for i := range 60 {
-		fmt.Fprintf(&long,
+// rates returns a file with functions of nine lines, and a blank line before each.
+func rates(n int) string {
+	var b strings.Builder
+	b.WriteString("package price\n")
+	for i := range n {
+		fmt.Fprintf(&b,
 			"\n// Rate%d is a rate.\nfunc Rate%d(cents int) int {\n\tif cents < 0 {\n\t\treturn 0\n\t}\n\n\treturn cents * %d "+
 				"/ 100\n}\n", i, i, i)
 	}
+	return b.String()
+}
+
+// drawnParts returns the parts of a file with one edit, as they are shown for a seed, and the number of the edited one.
+func drawnParts(t *testing.T, name, text string, b edits.Block, seed uint64) (parts []chunks.Span, edited int) {
+	t.Helper()
+	m := &maker{Options: Options{Budget: DefaultBudget()}, sentry: newSentry(t.TempDir(), nil),
+		words: recent.NewShared[uint64](mostTerms, func(terms []uint64) int { return len(terms) + 10 })}
+	s := newSource(name, "x", text)
+	w := &work{rng: rand.New(rand.NewPCG(seed, 1)), changes: []*change{{path: name, before: s, after: s}}}
+	shown, _, _, bad := m.windows(w, []edits.Answer{{Blocks: []edits.Block{b}}})
+	if bad != "" {
+		t.Fatal(bad)
+	}
+	edited = -1
+	for i, p := range shown {
+		parts = append(parts, chunks.Span{Start: p.Start, End: p.End})
+		if p.Start <= b.From+1 && b.To <= p.End {
+			edited = i
+		}
+	}
+	if edited < 0 {
+		t.Fatalf("no part of %v has the lines %d-%d", parts, b.From+1, b.To)
+	}
+	return parts, edited
+}
+
+// Over many examples, neither the place of an edit in its part nor the order and the lengths of the parts say where the
+// edit is: each guess is right about as often as one by chance.
+func TestWindowsGiveNoHintOfPlace(t *testing.T) {
+	const functions, tries = 60, 300
+	lines := func(s chunks.Span) int { return s.End - s.Start + 1 }
+	for name, edit := range map[string]func(at int) edits.Block{
+		"the last statement":       func(at int) edits.Block { return edits.Block{From: at + 6, To: at + 7} },
+		"a function before others": func(at int) edits.Block { return edits.Block{From: at - 1, To: at + 1} },
+	} {
+		var thirds [3]int
+		var longest, shortest, first, last, parts float64
+		for seed := range uint64(tries) {
+			b := edit(2 + 9*int(1+seed%(functions-2)))
+			all, edited := drawnParts(t, "rates.go", rates(functions), b, seed)
+			thirds[3*(b.From+1-all[edited].Start)/lines(all[edited])]++
+			least, most := lines(slices.MinFunc(all, func(a, b chunks.Span) int { return lines(a) - lines(b) })),
+				lines(slices.MaxFunc(all, func(a, b chunks.Span) int { return lines(a) - lines(b) }))
+			count := func(is bool, of *float64) {
+				if is {
+					*of++
+				}
+			}
+			same := func(n int) (k float64) {
+				return float64(lists.Count(all, func(s chunks.Span) bool { return lines(s) == n }))
+			}
+			if lines(all[edited]) == most {
+				longest += 1 / same(most)
+			}
+			if lines(all[edited]) == least {
+				shortest += 1 / same(least)
+			}
+			count(edited == 0, &first)
+			count(edited == len(all)-1, &last)
+			parts += 1 / float64(len(all))
+		}
+		for i, n := range thirds {
+			if share := float64(n) / tries; share < 0.13 || share > 0.5 {
+				t.Errorf("%s: %.2f of the edits are in third %d of their part", name, share, i+1)
+			}
+		}
+		for guess, n := range map[string]float64{"longest": longest, "shortest": shortest, "first": first, "last": last} {
+			if n > parts+0.1*tries {
+				t.Errorf("%s: the %s part is edited in %.2f of the examples, by chance in %.2f", name, guess, n/tries, parts/tries)
+			}
+		}
+	}
+}
+
+// Tests are often added at the end of a file. So other edits of tests often show the end too.
+func TestWindowsShowEndOfTests(t *testing.T) {
+	const tries = 200
+	shows := func(name string) (n int) {
+		text := rates(16)
+		end := strings.Count(text, "\n")
+		for seed := range uint64(tries) {
+			all, _ := drawnParts(t, name, text, edits.Block{From: 60, To: 61}, seed)
+			if all[len(all)-1].End == end {
+				n++
+			}
+		}
+		return n
+	}
+	if code, tests := shows("rates.go"), shows("rates_test.go"); tests < tries/3 || tests > tries*9/10 || code*3/2 > tests {
+		t.Errorf("the end is shown in %d of %d examples of tests, and in %d of code", tests, tries, code)
+	}
+}
+
+// The signatures of a prompt do not tell which files change: changed files have them too.
+func TestChangedFilesHaveSignatures(t *testing.T) {
+	r := newRepo(t)
+	shop := "package price\n\n// Shop sums rates.\nfunc Shop(cents int) int {\n\treturn fees.Rate3(cents) + Rate59(cents)\n}\n"
+	ours := strings.Replace(rates(60), "package price\n", "package price\n\nimport \"example.org/shop/fees\"\n", 1)
+	r.commit("Begin the shop with fees and rates", "-- go.mod --\nmodule example.org/shop\n\ngo 1.24\n-- fees/fees.go --\n"+
+		strings.Replace(rates(60), "package price", "package fees", 1)+"-- price/rates.go --\n"+
+		ours+strings.TrimPrefix(shop, "package price\n"))
+	r.commit("Double the fees of the shop before they are added to the rates", "-- price/rates.go --\n"+
+		ours+strings.TrimPrefix(strings.Replace(shop, "fees.Rate3(cents)", "2*fees.Rate3(cents)", 1), "package price\n"))
+	o := r.options(t.TempDir())
+	if _, err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	text := examples(t, o.Dir, training.ExecuteCode)[0].Prompt[1].Content
+	for _, file := range []string{"fees/fees.go", "price/rates.go"} {
+		if !regexp.MustCompile("### `" + file + "`\n\n`Rate\\d+`, function, line[^\n]* signature").MatchString(text) {
+			t.Errorf("%s has no signature:\n%s", file, text)
+		}
+	}
+}
+
+// An example of an edit shows unchanged parts of a long file beside the changed one, and does not cut the lines close to
+// the change. Removed tests, mail addresses and tasks that say nothing make no examples of edits.
+func TestWindowsHidePlaceOfChange(t *testing.T) {
+	long := rates(60)
 	r := newRepo(t)
 	const tests = "package price\n\nimport \"testing\"\n\nfunc TestRate1(t *testing.T) { Rate1(1) }\n"
-	r.commit("Begin the shop with carts and prices", "-- price/rates.go --\n"+long.String()+
+	r.commit("Begin the shop with carts and prices", "-- price/rates.go --\n"+long+
 		"-- price/rates_test.go --\n"+tests+"\nfunc TestRate2(t *testing.T) { Rate2(2) }\n")
 	r.commit("Remove the slow test of Rate2 and keep that of Rate1", "-- price/rates_test.go --\n"+tests)
 	r.commit("Add the constant Author with the address of the author of Rate1",
 		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = \"ada@lovelace.dev\"\n")
 	r.commit("Correct one small mistake", "-- price/author.go --\npackage price\n\nconst Author = \"Ada\"\n")
 	r.commit("Round the rate of thirty percent up", "-- price/rates.go --\n"+
-		strings.Replace(long.String(), "cents * 30 / 100", "(cents*30 + 99) / 100", 1))
+		strings.Replace(long, "cents * 30 / 100", "(cents*30 + 99) / 100", 1))
 	o := r.options(t.TempDir())
 	m, err := Run(t.Context(), o)
 	if err != nil {
@@ -48,21 +173,18 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 	}
 	e := all[0]
 	text := e.Prompt[1].Content
-	var before, after int
-	lengths := map[int]int{}
+	var unchanged, changed int
 	for _, m := range regexp.MustCompile(`lines (\d+)-(\d+), exact:`).FindAllStringSubmatch(text, -1) {
 		from, _ := strconv.Atoi(m[1])
 		to, _ := strconv.Atoi(m[2])
-		lengths[to-from+1]++
-		switch at := 2 + 9*30; { // the lines of Rate30
-		case to < at:
-			before++
-		case from > at+9:
-			after++
+		if at := 2 + 9*30; from <= at && at+8 <= to { // the lines of Rate30
+			changed++
+		} else {
+			unchanged++
 		}
 	}
-	if before == 0 || after == 0 || before+after < 3 || len(lengths) != 1 {
-		t.Errorf("%d parts before the change, %d after it, parts of so many lines: %v:\n%s", before, after, lengths, text)
+	if changed != 1 || unchanged != 3 {
+		t.Errorf("%d changed and %d unchanged parts:\n%s", changed, unchanged, text)
 	}
 	if !strings.Contains(text, "// Rate30 is a rate.\nfunc Rate30(cents int) int {") ||
 		!strings.Contains(text, "return cents * 30 / 100") {
