@@ -245,6 +245,14 @@ func (r *Repo) PushRemote(ctx context.Context) (string, error) {
 	}
 }
 
+// failed returns err with a text before it that says what failed, or nil for a nil err.
+func failed(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
+
 // lastLine returns git's own message, without the command around it.
 func lastLine(err error) string {
 	var exit *proc.ExitError
@@ -267,10 +275,7 @@ func Clone(ctx context.Context, url, dir string, env []string) error {
 		Args: []string{"git", "clone", "--quiet", "--no-checkout", "--no-tags", "--", url, dir}, Dir: filepath.Dir(dir),
 		Env: quiet(env),
 	})
-	if err != nil {
-		return fmt.Errorf("clone the shared repository: %w", err)
-	}
-	return nil
+	return failed(err, "clone the shared repository")
 }
 
 // noUpkeep returns the settings that turn off git's automatic maintenance. It would run in the background, where

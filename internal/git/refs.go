@@ -170,10 +170,7 @@ func (w *Workspace) Conflicts(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	out, err := w.Run(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
-	if err != nil {
-		return nil, fmt.Errorf("check %s for conflicts: %w", w.Dir, err)
-	}
-	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), nil
+	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), failed(err, "check %s for conflicts", w.Dir)
 }
 
 // DropUnfinished abandons an unfinished merge or rebase; the files do not change.
