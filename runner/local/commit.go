@@ -26,10 +26,7 @@ const commitTimeout = 5 * time.Minute
 // that the gates checked.
 func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Tree: c.Tree}
-	b, err := w.batch(c)
-	if err != nil {
-		return e, err
-	}
+	b := w.batch(c)
 	branch := journal.BatchBranch(w.info.Slug, c.Batch)
 	if done, ok := w.committed(ctx, branch, b, c); ok {
 		e.Commit, e.Outcome = done, runner.OutcomeOK

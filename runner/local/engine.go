@@ -305,6 +305,9 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 	if !known {
 		return runner.Event{}, nil, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
 	}
+	if _, ok := w.Plan.Batch(c.Batch); c.Batch != "" && !ok {
+		return runner.Event{}, nil, fmt.Errorf("command %s: the plan has no batch %s", c.ID, c.Batch)
+	}
 	for try := 1; ; try++ {
 		ev, err = perform(ctx, c, s.Line)
 		if wrote, ok := s.work.wroteFirst.LoadAndDelete(c.ID); ok { // the tests' writer was paid as well

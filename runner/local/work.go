@@ -93,10 +93,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 		return runner.Event{Base: c.Base, On: c.On, Tier: c.Tier}, err
 	}
 	e := runner.Event{Base: c.Base, On: c.On, Agent: agent.Name(), Tier: c.Tier, Model: w.model(c)}
-	b, err := w.batch(c)
-	if err != nil {
-		return e, err
-	}
+	b := w.batch(c)
 	if _, err := w.sealed(ctx); err != nil { // before an agent can change the inputs of rooms
 		return e, err
 	}
@@ -254,13 +251,10 @@ type agentError struct{ err error }
 func (e *agentError) Error() string { return e.err.Error() }
 func (e *agentError) Unwrap() error { return e.err }
 
-// batch returns the batch of a command from the plan of this run.
-func (w *work) batch(c runner.Command) (*planparse.Batch, error) {
-	b, ok := w.Plan.Batch(c.Batch)
-	if !ok {
-		return nil, fmt.Errorf("the plan has no batch %s", c.Batch)
-	}
-	return b, nil
+// batch returns the batch of a command from the plan of this run, which has it: [session.tries] has looked.
+func (w *work) batch(c runner.Command) *planparse.Batch {
+	b, _ := w.Plan.Batch(c.Batch)
+	return b
 }
 
 func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space, dir string,
