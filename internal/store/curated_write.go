@@ -330,8 +330,7 @@ func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Co
 		for _, id := range c.Gone {
 			// Deleting a parent deletes its children, including those that have another parent by now.
 			if err := t.exec(ctx, "remove the old facts",
-				"UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?",
-				id); err != nil {
+				"UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?", id); err != nil {
 				return err
 			}
 			if err := t.exec(ctx, "remove the old facts", "DELETE FROM symbols WHERE id = ?", id); err != nil {

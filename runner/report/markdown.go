@@ -24,9 +24,8 @@ func Markdown(s runner.Summary, past *Past) string {
 	}
 	if len(s.Batches) > 0 {
 		b.WriteString("\n## Batches\n\n```mermaid\n" + mermaid(s) + "```\n\n")
-		b.WriteString(
-			"| # | batch | state | tries | agent | tier | time | tests | commit | cost | gates " +
-				"|\n|--:|---|---|--:|---|---|--:|---|---|--:|---|\n")
+		b.WriteString("| # | batch | state | tries | agent | tier | time | tests | commit | cost | gates " +
+			"|\n|--:|---|---|--:|---|---|--:|---|---|--:|---|\n")
 		for _, x := range s.Batches {
 			row := statusRow(Standing{Summary: s}, x, ui.Style{})
 			for i, c := range row {
