@@ -278,15 +278,13 @@ func Clone(ctx context.Context, url, dir string, env []string) error {
 	return failed(err, "clone the shared repository")
 }
 
-// noUpkeep returns the settings that turn off git's automatic maintenance. It would run in the background, where
-// nothing waits for it. If it is killed, it leaves a lock in the user's repository that blocks all later maintenance.
-func noUpkeep() [][2]string {
-	return [][2]string{{"maintenance.auto", "false"}, {"gc.auto", "0"}, {"gc.autoDetach", "false"},
-		{"maintenance.autoDetach", "false"}}
+// NoUpkeep returns env with settings that turn off automatic maintenance. They override those in env. It would run in
+// the background, where nothing waits for it. If it is killed, it leaves a lock in the user's repository that blocks
+// all later maintenance.
+func NoUpkeep(env []string) []string {
+	return with(env, [][2]string{{"maintenance.auto", "false"}, {"gc.auto", "0"}, {"gc.autoDetach", "false"},
+		{"maintenance.autoDetach", "false"}})
 }
-
-// NoUpkeep returns env with settings that turn off automatic maintenance. They override those in env.
-func NoUpkeep(env []string) []string { return with(env, noUpkeep()) }
 
 // with returns env with settings for git that override those in env.
 func with(env []string, settings [][2]string) []string {

@@ -80,7 +80,8 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	} else if done {
 		return w.cleaned(ctx)
 	}
-	empty := w.untouched()
+	entries, err := os.ReadDir(w.Dir)
+	empty := err == nil && len(entries) == 1 && w.Unfilled() // nothing was ever written, so there is nothing to clean
 	// An agent may have put another worktree on this branch. Newer gits would refuse then.
 	if err := w.overwrite(ctx, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B", branch,
 		base); err != nil {
@@ -90,12 +91,6 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 		return nil
 	}
 	return w.cleaned(ctx)
-}
-
-// untouched reports whether nothing was ever written into the workspace, so that there is nothing to clean.
-func (w *Workspace) untouched() bool {
-	entries, err := os.ReadDir(w.Dir)
-	return err == nil && len(entries) == 1 && w.Unfilled()
 }
 
 // overwrite runs a git command that writes files, without hooks, over all changes. Git alone would write through a link

@@ -138,7 +138,8 @@ func writeRow(b *strings.Builder, row []string, width []int, right []bool) {
 	for i, cell := range row {
 		cells[i] = []string{cell}
 		if Width(cell) > width[i] {
-			cells[i] = wrapCell(cell, width[i])
+			broken := wrapWords(cell, width[i], 0, 0) // between words; Hardwrap breaks words that are wider
+			cells[i] = strings.Split(ansi.Hardwrap(broken, width[i], true), "\n")
 		}
 		tall = max(tall, len(cells[i]))
 	}
@@ -296,11 +297,6 @@ func wrapWords(line string, width, used, margin int) string {
 		}
 	}
 	return trimBefore(b.String())
-}
-
-// wrapCell breaks the text of a cell between words. It breaks words that are wider than the cell.
-func wrapCell(text string, width int) []string {
-	return strings.Split(ansi.Hardwrap(wrapWords(text, width, 0, 0), width, true), "\n")
 }
 
 // trimBefore removes the spaces at which a line was broken.

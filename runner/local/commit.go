@@ -228,9 +228,4 @@ func (w *work) leave(ctx context.Context, c runner.Command) {
 	w.pool.Release(c.Batch)
 }
 
-func short(hash string) string {
-	if len(hash) > 9 {
-		return hash[:9]
-	}
-	return hash
-}
+func short(hash string) string { return hash[:min(9, len(hash))] }

@@ -276,7 +276,7 @@ func (s *session) do(ctx context.Context, c runner.Command) (ev runner.Event, lo
 	start := s.Now()
 	ev, lost, err := s.tries(ctx, c)
 	ev = c.Report(ev)
-	ev.DurationMS = max(0, since(start, s.Now())-ev.DurationMS) // less the time that its agent waited for the base
+	ev.DurationMS = max(0, s.Now().Sub(start).Milliseconds()-ev.DurationMS) // less the time that its agent waited for the base
 	if err != nil {
 		ev.Outcome, ev.Reason = runner.OutcomeError, s.work.redact.String(err.Error())
 		if unstarted := (*agentError)(nil); errors.As(err, &unstarted) {
