@@ -39,7 +39,7 @@ type Options struct {
 	Layout  journal.Layout
 	Repo    *git.Repo
 	Alive   func([]runner.Summary) // corrects runs whose process is gone
-	Sign    func(*store.Journal)   // makes a journal tell what runplan wrote; nil accepts all
+	Sign    func(*store.Journal)   // makes a journal tell what runplan wrote
 	Waiting func(context.Context) (Waiting, error)
 	Acts    map[string]Act                                                 // by the name that forms send them to
 	Preview func(ctx context.Context, act, run string) (Outcome, error)    // an error is why the command would refuse
@@ -69,9 +69,6 @@ type site struct {
 }
 
 func newSite(o Options) (*site, error) {
-	if o.Format == nil {
-		o.Format = func(string) stream.Format { return stream.Plain }
-	}
 	t, err := template.New("pages").Funcs(template.FuncMap{
 		"icon":     func(tone any) string { return ui.Style{}.Icon(ui.Tone(fmt.Sprint(tone))) },
 		"unix":     func(t time.Time) int64 { return t.Unix() },
