@@ -156,11 +156,7 @@ func (j *Journal) ArchiveSession(ctx context.Context, dir, task string, at time.
 // sealed before stays unchanged, byte for byte.
 func sealed(ctx context.Context, path string) ([]byte, error) {
 	db, err := openWith(ctx, path, func(ctx context.Context, db *sql.DB) error {
-		names, err := sessionFile().names()
-		if err != nil {
-			return err
-		}
-		if _, err := version(ctx, db, len(names)); err != nil {
+		if _, err := version(ctx, db, len(sessionFile().names())); err != nil {
 			return err
 		}
 		if err := sound(ctx, db); err != nil {
