@@ -96,11 +96,7 @@ func (b *book) pages(waiting Waiting) http.Handler {
 	o.Acts = map[string]Act{"fail": func(context.Context, url.Values) (string, error) {
 		return "", errors.New("<script>no</script>\x1b[2J")
 	}}
-	h, err := New(o)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return h
+	return New(o)
 }
 
 func get(t *testing.T, h http.Handler, method, target string, want int) string {
@@ -175,10 +171,7 @@ func TestThousandBatches(t *testing.T) {
 
 func siteOf(t *testing.T, b *book) *site {
 	t.Helper()
-	s, err := newSite(options(b.layout))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSite(options(b.layout))
 	return s
 }
 
@@ -318,10 +311,7 @@ func TestCriticalPath(t *testing.T) {
 // Before the first run, each page says that it has nothing to show.
 func TestPagesBeforeFirstRun(t *testing.T) {
 	layout := journal.LayoutOf(t.TempDir())
-	h, err := New(options(layout))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := New(options(layout))
 	for target, want := range map[string]string{"/": "Nothing was run here yet", "/waiting": "Nothing waits for you",
 		"/learning": "No candidates have competed yet"} {
 		if html := get(t, h, "GET", target, 200); !strings.Contains(html, want) {
