@@ -151,12 +151,9 @@ func (r *Repo) HalfMade(branch string) bool {
 		!strings.HasSuffix(string(log), "\tbranch: Created from HEAD\n") {
 		return false
 	}
-	heads, err := filepath.Glob(filepath.Join(r.Common, "worktrees", "*", "logs", "HEAD"))
-	if err != nil {
-		return false
-	}
-	for _, path := range append(heads, filepath.Join(r.Common, "logs", "HEAD")) {
-		data, err := os.ReadFile(path)
+	heads, _ := fs.Glob(os.DirFS(r.Common), "worktrees/*/logs/HEAD")
+	for _, name := range append(heads, "logs/HEAD") {
+		data, err := os.ReadFile(filepath.Join(r.Common, filepath.FromSlash(name)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) || strings.Contains(string(data), " to "+branch+"\n") {
 			return false
 		}
