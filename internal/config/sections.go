@@ -1,11 +1,7 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -292,124 +288,5 @@ func Default() Config {
 		Stages:    Stages{Files: 60, Symbols: 160},
 		Critique:  Critique{MaxCalls: 30, Queue: 16, Wait: Duration(time.Minute)},
 		Training:  Training{Timeout: Duration(24 * time.Hour)},
-	}
-}
-
-// Critique configures whether, and how often, a model checks the steps of agents during their work (FIX-28 to
-// FIX-30). It is off by default, because it calls a model many times in each attempt.
-type Critique struct {
-	Enabled  bool     `toml:"enabled" doc:"a model reviews each step of an agent that changes something, while the agent works; it only advises"`
-	Reviewer string   `toml:"reviewer" doc:"name of a reviewer in [review]; empty uses the model of [models] for the stage critique"`
-	MaxCalls int      `toml:"max_calls" doc:"maximum number of questions in one attempt"`
-	Queue    int      `toml:"queue" doc:"maximum number of steps that wait for a review; further ones are skipped, and counted"`
-	Wait     Duration `toml:"wait" doc:"time limit for waiting steps after the agent has ended"`
-}
-
-// checkCritique checks the reviewer of [critique].
-func (l *checks) checkCritique() {
-	c := l.Critique
-	if _, ok := l.Review.Reviewers[c.Reviewer]; c.Enabled && c.Reviewer != "" && !ok {
-		names := slices.Sorted(maps.Keys(l.Review.Reviewers))
-		known := "there are none"
-		if len(names) > 0 {
-			known = "there are " + strings.Join(names, ", ")
-		}
-		l.say("critique.reviewer", "is %q, but review.reviewers has no such name; %s", c.Reviewer, known)
-	}
-}
-
-// Feedback configures how runplan makes fixes from the feedback of its owner.
-type Feedback struct {
-	Base        string `toml:"base" doc:"integration branch for fixes, never the default branch; empty uses the branch that is checked out"`
-	Remote      string `toml:"remote" doc:"remote for branches of fixes; empty uses origin, or the first remote"`
-	Agent       string `toml:"agent" doc:"agent that makes fixes; empty uses run.agent"`
-	OnExhausted bool   `toml:"on_exhausted" doc:"create a feedback for each batch that failed its last attempt"`
-}
-
-// Training configures what trains adapters, and what training data must not contain.
-type Training struct {
-	Canaries []string `toml:"canaries" doc:"texts that must not be in training data; the build of the data fails if it contains one"`
-	Trainer  []string `toml:"trainer" doc:"program that trains an adapter, and its arguments; it gets its task in RUNPLAN_TRAIN_ variables"`
-	PassEnv  []string `toml:"pass_env" doc:"environment variables that the trainer gets"`
-	Timeout  Duration `toml:"timeout" doc:"time limit of one training"`
-}
-
-func (l *checks) checkTraining() {
-	t := l.Training
-	switch {
-	case len(t.Trainer) > 0 && strings.TrimSpace(t.Trainer[0]) == "":
-		l.say("training.trainer", "begins with an empty word, but its first word must be the program")
-	case len(t.PassEnv) > 0 && len(t.Trainer) == 0:
-		l.say("training.pass_env", "is for training.trainer, which is not set")
-	case t.Timeout <= 0:
-		l.say("training.timeout", "is 0; set a time limit")
-	}
-	for _, c := range t.Canaries {
-		if len(strings.TrimSpace(c)) < 8 {
-			l.say("training.canaries", "has a text of fewer than 8 characters, which could occur by chance")
-			break
-		}
-	}
-}
-
-// Sandboxes returns the words that agents.NAME.sandbox may have.
-func Sandboxes() []string { return []string{"none", "bwrap", "docker", "sandbox-exec", "custom"} }
-
-func (l *checks) checkSandbox(name string) {
-	a := l.Agents[name]
-	say := l.below("agents." + name)
-	switch {
-	case a.Sandbox != "" && !slices.Contains(Sandboxes(), a.Sandbox):
-		say("sandbox is %q; use one of %s", a.Sandbox, strings.Join(Sandboxes(), ", "))
-	case a.Sandbox == "custom" && len(a.SandboxCommand) == 0:
-		say("sandbox is custom, which needs sandbox_command = [\"program\", \"argument\"]")
-	case len(a.SandboxCommand) > 0 && slices.Contains([]string{"", "none"}, a.Sandbox):
-		say("sandbox_command needs a sandbox, custom or another")
-	case a.Sandbox == "docker" && a.SandboxImage == "":
-		say("sandbox is docker, which needs sandbox_image: an image with the agent's program and git")
-	case a.Sandbox != "docker" && a.SandboxImage != "":
-		say("sandbox_image needs sandbox = \"docker\"")
-	case len(a.SandboxWrite) > 0 && slices.Contains([]string{"", "none", "custom"}, a.Sandbox):
-		say("sandbox_write needs sandbox = \"bwrap\", \"docker\" or \"sandbox-exec\"")
-	}
-	for _, path := range a.SandboxWrite {
-		if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/") {
-			say("sandbox_write has %q; a path must begin with / or ~/", path)
-		}
-	}
-}
-
-// OnLimits returns the words that run.on_limit may have.
-func OnLimits() []string { return []string{"exit", "wait", "fallback", "fallback,wait"} }
-
-// Fallback reports whether a value of [OnLimits] lets another agent take over, and what follows when all agents are
-// limited: exit or wait.
-func Fallback(onLimit string) (fallback bool, then string) {
-	if onLimit == "fallback" {
-		return true, "exit"
-	}
-	then, fallback = strings.CutPrefix(onLimit, "fallback,")
-	return fallback, then
-}
-
-// ErrNoFallback reports that the settings name no agent that can take over.
-var ErrNoFallback = errors.New(
-	"run.fallback names no agent that can take over; write, for example, fallback = [\"codex\", \"gemini\"] under [run]")
-
-// checkFallback checks the names of the fallback agents. Only the code that starts agents knows which exist.
-func (l *checks) checkFallback() {
-	for i, name := range l.Run.Fallback {
-		switch {
-		case name == "" || name == "auto":
-			l.say("run.fallback", "has %q, which is not the name of an agent", name)
-		case name == "script":
-			l.say("run.fallback", "has script, which only executes literal plans; name agents that can take over the work "+
-				"of one that met a limit")
-		case slices.Contains(l.Run.Fallback[:i], name):
-			l.say("run.fallback", "has %q twice", name)
-		}
-	}
-	if over, _ := Fallback(l.Run.OnLimit); over && len(l.Run.Fallback) == 0 {
-		l.say("run.on_limit", "is %s, but %w", l.Run.OnLimit, ErrNoFallback)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/planparse"
-	"github.com/runplan/runplan/runner"
 )
 
 // Receipt proves a batch: the checks, the exact tree, and the cost. A resume skips a batch only if its receipt is still
@@ -80,12 +79,3 @@ func Sum(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 // BatchDigest is the short form of a batch's digest that a run stores. It is long enough to detect a change, and short
 // enough for the events of a plan with a thousand batches.
 func BatchDigest(b *planparse.Batch) string { return b.Digest[:min(16, len(b.Digest))] }
-
-// Critique is the result of checking the steps of an attempt. High has the findings that the agent gets, Kept those
-// that only a review gets.
-type Critique struct {
-	High   []gates.Finding     `json:"high_confidence_findings"`
-	Kept   []gates.Finding     `json:"kept_for_review"`
-	Report gates.Report        `json:"report"`
-	Cost   runner.CritiqueCost `json:"cost"`
-}

@@ -12,7 +12,7 @@ import (
 // would differ one day. Only the listed files may name a folder of packages, to read from it or to link it.
 func TestOneHomeForTestsAndPackages(t *testing.T) {
 	second := regexp.MustCompile(`HasSuffix\([^()]+, "_test\.go"\)|"/?node_modules/?"|[{,]node_modules[,}]`)
-	places := []string{"runner/local/rooms.go", "gates/tools.go",
+	places := []string{"runner/local/rooms.go", "runner/local/deps.go", "gates/tools.go",
 		"gates/cache/surroundings.go", "gates/suite_node.go", "gates/testout/node.go", "gates/hygiene/license.go",
 		"internal/cli/secrets.go"}
 	used := map[string]bool{}

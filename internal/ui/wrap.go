@@ -1,0 +1,111 @@
+package ui
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+
+
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// Wrapper breaks lines that are longer than the terminal between words, and indents the continuation. Elsewhere, and
+// for JSON and diffs, it changes nothing.
+type Wrapper struct {
+	To    io.Writer
+	Width func() int // of the terminal, or 0 if there is none
+
+	mu sync.Mutex
+	at int // cells of an unfinished line
+}
+
+// Columns returns the width of the terminal, or 0.
+func (w *Wrapper) Columns() int { return w.Width() }
+
+// Write implements [io.Writer].
+func (w *Wrapper) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	width := w.Width()
+	if width <= 0 || verbatim(p) {
+		return w.To.Write(p)
+	}
+	var b strings.Builder
+	for rest, more := string(p), true; more; {
+		var line string
+		line, rest, more = strings.Cut(rest, "\n")
+		if i := strings.LastIndexByte(line, '\r'); i >= 0 { // a line that overwrites itself
+			b.WriteString(line)
+		} else {
+			lead := len(line) - len(strings.TrimLeft(line, " "))
+			line = wrapWords(line, width, w.at, min(lead+2, width/3))
+			b.WriteString(line)
+		}
+		if more {
+			b.WriteByte('\n')
+			w.at = 0
+		} else {
+			w.at += Width(line[strings.LastIndexAny(line, "\r\n")+1:])
+		}
+	}
+	if _, err := io.WriteString(w.To, b.String()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// verbatim reports whether p is for programs: JSON, a diff or a patch.
+func verbatim(p []byte) bool {
+	trimmed := bytes.TrimLeft(p, " \n")
+	return bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("[")) ||
+		bytes.HasPrefix(trimmed, []byte("diff --git ")) || bytes.Contains(p, []byte("\ndiff --git "))
+}
+
+// unit matches text that is not broken: a command in backticks, runplan with its arguments, and a word.
+var unit = lazyre.New("^(?:`[^`]*`\\S*|runplan [a-z-]*(?: --?[a-z]\\S*| \\S*[A-Z0-9./]\\S*)*\\S*|\\S+)")
+
+// wrapWords breaks one line so that it fits into width cells if possible. The first line has used cells already, and
+// the other ones begin with margin spaces.
+func wrapWords(line string, width, used, margin int) string {
+	if used+Width(line) <= width {
+		return line
+	}
+	text := strings.TrimLeft(line, " ")
+	lead := line[:len(line)-len(text)]
+	indent := strings.Repeat(" ", margin)
+	var b strings.Builder
+	b.WriteString(lead)
+	at, first := used+len(lead), used == 0
+	for text != "" {
+		word := unit.FindString(text)
+		text = text[len(word):]
+		gap := text[:len(text)-len(strings.TrimLeft(text, " "))]
+		text = text[len(gap):]
+		if at+Width(word) > width && !first {
+			b.WriteString("\n" + indent)
+			at = len(indent)
+		}
+		b.WriteString(word)
+		at, first = at+Width(word), false
+		switch {
+		case text == "":
+			b.WriteString(gap)
+		case at+len(gap) < width:
+			b.WriteString(gap)
+			at += len(gap)
+		default:
+			at = width
+		}
+	}
+	return trimBefore(b.String())
+}
+
+// trimBefore removes the spaces at which a line was broken.
+func trimBefore(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range len(lines) - 1 {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
