@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
