@@ -35,7 +35,7 @@ type Machine struct {
 	before  *gates.TestCount // of the tip; nil while unknown
 	costs   costs
 	limits  limits
-	lost    []Lost // batches that the last event withdrew
+	lost    []Event // of the batches that the last event put back
 	stop    *Stop
 	lands   []string  // tips that were due to land, without consecutive duplicates
 	final   lastWord  // of the final review

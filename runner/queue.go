@@ -365,16 +365,9 @@ func (m *Machine) resetLostBases() {
 	}
 }
 
-// Lost is a batch whose attempt was cancelled, because the attempt was based on a candidate that failed (TEAM-04).
-type Lost struct {
-	Batch   string // key
-	Attempt int
-	On      []string // failed candidates, by key
-	Doing   string   // what happens to its work, for people
-}
-
-// Lost returns the batches that the last event put back.
-func (m *Machine) Lost() []Lost { return m.lost }
+// Lost returns an event for each batch that the last event put back: its attempt was cancelled, because it was based on
+// candidates that failed (TEAM-04).
+func (m *Machine) Lost() []Event { return m.lost }
 
 func (m *Machine) lose(t *track) {
 	on := slices.DeleteFunc(slices.Clone(t.on), m.done)
@@ -390,7 +383,7 @@ func (m *Machine) lose(t *track) {
 	case t.status == Failed:
 		doing = "its failure does not count"
 	}
-	m.lost = append(m.lost, Lost{t.Key, t.attempt, on, doing})
+	m.lost = append(m.lost, Event{Kind: BatchPutBack, Batch: t.Key, Attempt: t.attempt, On: on, Reason: doing})
 }
 
 func (m *Machine) grounded(t *track) bool {

@@ -77,9 +77,8 @@ func (s *Recorder) Fold(e Event, underWay []Command) Step {
 // step collects the events to write and the commands to start.
 func (s *Recorder) step(e Event, cmds []Command, underWay []Command) Step {
 	out := Step{Events: []Event{e}, Commands: cmds}
-	for _, l := range s.machine.Lost() {
-		out.Events = append(out.Events,
-			s.stamp(Event{Kind: BatchPutBack, Batch: l.Batch, Attempt: l.Attempt, On: l.On, Reason: l.Doing}))
+	for _, e := range s.machine.Lost() {
+		out.Events = append(out.Events, s.stamp(e))
 	}
 	out.CalledOff = s.calledOff(cmds, underWay)
 	for _, c := range out.CalledOff {

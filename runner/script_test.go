@@ -141,7 +141,7 @@ func (s *script) step(fact, answer []string) {
 	case "lost":
 		got := []string{}
 		for _, l := range s.m.Lost() {
-			got = append(got, fmt.Sprintf("%s/r%d on=%s %s", l.Batch, l.Attempt, strings.Join(l.On, ","), l.Doing))
+			got = append(got, fmt.Sprintf("%s/r%d on=%s %s", l.Batch, l.Attempt, strings.Join(l.On, ","), l.Reason))
 		}
 		s.diff(strings.Join(fact[1:], " "), strings.Join(got, "; "))
 	case "parked":

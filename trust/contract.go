@@ -134,8 +134,7 @@ func (c Contract) AutoMerge(root string, confidence *int) error {
 		return &Error{fmt.Sprintf("a confidence of %d is out of range: use 0 to 100", *confidence), sign}
 	case *confidence < c.MergeBar:
 		return &Error{fmt.Sprintf("the confidence of the review is %d %%, and the threshold is %d %%", *confidence,
-			c.MergeBar),
-			sign}
+			c.MergeBar), sign}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type Keeper struct {
 	Dir         string
 	LoopVersion int // recorded with each decision
 	Now         func() time.Time
-	Redact      func(string) string // removes secrets from reasons before they are stored; nil removes none
+	Redact      func(string) string // removes secrets from reasons before they are stored
 }
 
 // OwnerFile returns the path of owner.toml.
@@ -197,7 +197,7 @@ func (k Keeper) Agree(ctx context.Context, g Gate, subject string, by Signed) er
 	if err := s.HumanGate(g, by); err != nil {
 		return err
 	}
-	e := store.AuditEntry{Action: string(g), Subject: k.redact(subject), Owner: s.Owner, SelfEdit: s.SelfEdit,
+	e := store.AuditEntry{Action: string(g), Subject: k.Redact(subject), Owner: s.Owner, SelfEdit: s.SelfEdit,
 		AutoMergePct: s.MergeBar, Reason: by.Reason, Signature: by.Name}
 	_, err = k.append(ctx, s.last, e)
 	return err
@@ -234,7 +234,7 @@ func (k Keeper) append(ctx context.Context, after string, e store.AuditEntry) (s
 		return e, err
 	}
 	defer a.Close()
-	e.At, e.LoopVersion, e.Reason = k.Now(), k.LoopVersion, k.redact(e.Reason)
+	e.At, e.LoopVersion, e.Reason = k.Now(), k.LoopVersion, k.Redact(e.Reason)
 	e, err = a.Append(ctx, after, e)
 	if errors.Is(err, store.ErrMoved) {
 		return e, &Error{"another process changed the contract meanwhile; this command changed nothing",
@@ -272,11 +272,4 @@ func checkReason(reason string) error {
 			"shorten the reason; nothing was changed"}
 	}
 	return nil
-}
-
-func (k Keeper) redact(s string) string {
-	if k.Redact == nil {
-		return s
-	}
-	return k.Redact(s)
 }

@@ -17,7 +17,7 @@ import (
 func keeper(t *testing.T) Keeper {
 	t.Helper()
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
-	return Keeper{Dir: filepath.Join(t.TempDir(), "home"), LoopVersion: 2,
+	return Keeper{Dir: filepath.Join(t.TempDir(), "home"), LoopVersion: 2, Redact: func(s string) string { return s },
 		Now: func() time.Time { at = at.Add(time.Second); return at }}
 }
 

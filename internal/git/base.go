@@ -306,10 +306,7 @@ func (r *Repo) EditTree(ctx context.Context, tree string, put map[string]TreeFil
 		return "", fmt.Errorf("edit tree %s: %w", tree, err)
 	}
 	out, err := git("", "write-tree")
-	if err != nil {
-		return "", fmt.Errorf("edit tree %s: %w", tree, err)
-	}
-	return out, nil
+	return out, failed(err, "edit tree %s", tree)
 }
 
 // IsAsIn reports whether all paths are equal in tree and commit, including paths that are in neither.

@@ -77,10 +77,7 @@ func (c *Compared) Patch(ctx context.Context, paths []string) ([]byte, error) {
 	args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames",
 		"--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", c.base, c.target, "--"}, paths...)
 	out, err := c.repo.at(ctx, c.repo.Root, nil, args...)
-	if err != nil {
-		return nil, fmt.Errorf("compare %s with %s: %w", c.base, c.target, err)
-	}
-	return out, nil
+	return out, failed(err, "compare %s with %s", c.base, c.target)
 }
 
 // know sets the entries, so that git need not be asked.

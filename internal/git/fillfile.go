@@ -274,8 +274,5 @@ func (w *Workspace) headTo(ctx context.Context, base string) error {
 	if err := os.WriteFile(head+".new", []byte(base+"\n"), 0o644); err != nil {
 		return fmt.Errorf("move HEAD of %s: %w", w.Dir, err)
 	}
-	if err := os.Rename(head+".new", head); err != nil {
-		return fmt.Errorf("move HEAD of %s: %w", w.Dir, err)
-	}
-	return nil
+	return failed(os.Rename(head+".new", head), "move HEAD of %s", w.Dir)
 }

@@ -245,6 +245,14 @@ func (r *Repo) PushRemote(ctx context.Context) (string, error) {
 	}
 }
 
+// failed returns err with a text before it that says what failed, or nil for a nil err.
+func failed(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
+
 // lastLine returns git's own message, without the command around it.
 func lastLine(err error) string {
 	var exit *proc.ExitError
@@ -267,21 +275,16 @@ func Clone(ctx context.Context, url, dir string, env []string) error {
 		Args: []string{"git", "clone", "--quiet", "--no-checkout", "--no-tags", "--", url, dir}, Dir: filepath.Dir(dir),
 		Env: quiet(env),
 	})
-	if err != nil {
-		return fmt.Errorf("clone the shared repository: %w", err)
-	}
-	return nil
+	return failed(err, "clone the shared repository")
 }
 
-// noUpkeep returns the settings that turn off git's automatic maintenance. It would run in the background, where
-// nothing waits for it. If it is killed, it leaves a lock in the user's repository that blocks all later maintenance.
-func noUpkeep() [][2]string {
-	return [][2]string{{"maintenance.auto", "false"}, {"gc.auto", "0"}, {"gc.autoDetach", "false"},
-		{"maintenance.autoDetach", "false"}}
+// NoUpkeep returns env with settings that turn off automatic maintenance. They override those in env. It would run in
+// the background, where nothing waits for it. If it is killed, it leaves a lock in the user's repository that blocks
+// all later maintenance.
+func NoUpkeep(env []string) []string {
+	return with(env, [][2]string{{"maintenance.auto", "false"}, {"gc.auto", "0"}, {"gc.autoDetach", "false"},
+		{"maintenance.autoDetach", "false"}})
 }
-
-// NoUpkeep returns env with settings that turn off automatic maintenance. They override those in env.
-func NoUpkeep(env []string) []string { return with(env, noUpkeep()) }
 
 // with returns env with settings for git that override those in env.
 func with(env []string, settings [][2]string) []string {

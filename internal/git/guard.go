@@ -310,10 +310,7 @@ func (w *Workspace) DropSpecial() (found []Special, err error) {
 		loosen(w.Dir)
 		walk()
 	}
-	if err := errors.Join(left...); err != nil {
-		return found, fmt.Errorf("remove special files from %s: %w", w.Dir, err)
-	}
-	return found, nil
+	return found, failed(errors.Join(left...), "remove special files from %s", w.Dir)
 }
 
 func special(path string, mode fs.FileMode) Special {

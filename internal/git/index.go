@@ -43,7 +43,7 @@ func (w *Workspace) indexIs(tree string) bool {
 
 // indexSum returns a checksum of the index.
 func (w *Workspace) indexSum() (sum [sha256.Size]byte, ok bool) {
-	if shared, _ := filepath.Glob(filepath.Join(w.GitDir, "sharedindex.*")); len(shared) > 0 {
+	if shared, _ := fs.Glob(os.DirFS(w.GitDir), "sharedindex.*"); len(shared) > 0 {
 		return sum, false // a part of it is in another file
 	}
 	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))

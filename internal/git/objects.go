@@ -289,10 +289,7 @@ func (r *Repo) WriteBlob(ctx context.Context, data []byte) (string, error) {
 		return name, nil
 	}
 	name, err := r.Input(ctx, string(data), "hash-object", "-w", "--no-filters", "--stdin")
-	if err != nil {
-		return "", fmt.Errorf("store %d bytes: %w", len(data), err)
-	}
-	return name, nil
+	return name, failed(err, "store %d bytes", len(data))
 }
 
 // WriteTree stores a tree of plain files, given by their slash-separated paths and the names of their blobs.
@@ -351,10 +348,7 @@ func (r *Repo) writeTree(ctx context.Context, entries []treeLine) (string, error
 		fmt.Fprintf(&lines, "%s %s %s\t%s\x00", e.mode, kind, e.hash, e.name)
 	}
 	name, err := r.Input(ctx, lines.String(), "mktree", "-z")
-	if err != nil {
-		return "", fmt.Errorf("store a tree of %d entries: %w", len(entries), err)
-	}
-	return name, nil
+	return name, failed(err, "store a tree of %d entries", len(entries))
 }
 
 // CommitTree makes a commit on no branch. The same tree, parent ("" is none) and message give the same hash in any
@@ -383,10 +377,7 @@ func (r *Repo) CommitAt(ctx context.Context, at time.Time, tree string, parents 
 	env := append(slices.Clip(r.env), "GIT_AUTHOR_NAME="+ourName, "GIT_AUTHOR_EMAIL="+ourEmail, "GIT_AUTHOR_DATE="+date,
 		"GIT_COMMITTER_NAME="+ourName, "GIT_COMMITTER_EMAIL="+ourEmail, "GIT_COMMITTER_DATE="+date)
 	out, err := call(ctx, r.Root, env, strings.NewReader(text), append(args, tree)...)
-	if err != nil {
-		return "", fmt.Errorf("make a commit of tree %s: %w", tree, err)
-	}
-	return strings.TrimSpace(string(out)), nil
+	return strings.TrimSpace(string(out)), failed(err, "make a commit of tree %s", tree)
 }
 
 // Who makes the commits in the middle.

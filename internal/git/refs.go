@@ -151,12 +151,9 @@ func (r *Repo) HalfMade(branch string) bool {
 		!strings.HasSuffix(string(log), "\tbranch: Created from HEAD\n") {
 		return false
 	}
-	heads, err := filepath.Glob(filepath.Join(r.Common, "worktrees", "*", "logs", "HEAD"))
-	if err != nil {
-		return false
-	}
-	for _, path := range append(heads, filepath.Join(r.Common, "logs", "HEAD")) {
-		data, err := os.ReadFile(path)
+	heads, _ := fs.Glob(os.DirFS(r.Common), "worktrees/*/logs/HEAD")
+	for _, name := range append(heads, "logs/HEAD") {
+		data, err := os.ReadFile(filepath.Join(r.Common, filepath.FromSlash(name)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) || strings.Contains(string(data), " to "+branch+"\n") {
 			return false
 		}
@@ -170,10 +167,7 @@ func (w *Workspace) Conflicts(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	out, err := w.Run(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
-	if err != nil {
-		return nil, fmt.Errorf("check %s for conflicts: %w", w.Dir, err)
-	}
-	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), nil
+	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), failed(err, "check %s for conflicts", w.Dir)
 }
 
 // DropUnfinished abandons an unfinished merge or rebase; the files do not change.

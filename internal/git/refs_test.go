@@ -325,3 +325,28 @@ func TestAllRefs(t *testing.T) {
 		}
 	}
 }
+
+// A repository may be in a folder whose path looks like a pattern: the same is found in it.
+func TestFolderLikePattern(t *testing.T) {
+	for _, name := range []string{"shop", "shop[1]"} {
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.Rename(made(t, map[string]string{"a": "1"}), dir); err != nil {
+			t.Fatal(err)
+		}
+		other := filepath.Join(t.TempDir(), "other")
+		run(t, dir, "worktree", "add", "-q", "--no-checkout", "--detach", other)
+		run(t, other, "checkout", "-q", "-b", "made")
+		r := opened(t, dir)
+		if r.HalfMade("made") {
+			t.Errorf("%s: a branch that HEAD of another workspace moved to is taken for half made", name)
+		}
+		w, err := r.OpenWorkspace(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, other, "update-index", "--split-index")
+		if _, whole := w.indexSum(); whole {
+			t.Errorf("%s: an index in two files is taken for one", name)
+		}
+	}
+}

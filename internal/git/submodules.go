@@ -80,18 +80,13 @@ func (w *Workspace) Published(ctx context.Context, s Submodule) (bool, error) {
 	}
 	ref, err := w.inSubmodule(ctx, s.Path, "for-each-ref", "--count=1", "--format=%(refname)", "--contains="+s.Commit,
 		"refs/remotes", "refs/tags")
-	if err != nil {
-		return false, fmt.Errorf("check submodule %s: %w", s.Path, err)
-	}
-	return ref != "", nil
+	return ref != "", failed(err, "check submodule %s", s.Path)
 }
 
 // CleanSubmodule removes the untracked files of a submodule, except ignored ones.
 func (w *Workspace) CleanSubmodule(ctx context.Context, s Submodule) error {
-	if _, err := w.inSubmodule(ctx, s.Path, "clean", "-ffdq"); err != nil {
-		return fmt.Errorf("clean submodule %s: %w", s.Path, err)
-	}
-	return nil
+	_, err := w.inSubmodule(ctx, s.Path, "clean", "-ffdq")
+	return failed(err, "clean submodule %s", s.Path)
 }
 
 // inSubmodule runs git in a checked-out submodule. If it has no .git, git would use the repository around it.

@@ -47,10 +47,7 @@ func (r *Repo) RemoveWorkspace(ctx context.Context, dir string) error {
 	if err := RemoveAll(dir); err != nil {
 		return fmt.Errorf("remove workspace: %w", err)
 	}
-	if err := r.untie(dir); err != nil {
-		return fmt.Errorf("remove workspace: %w", err)
-	}
-	return nil
+	return failed(r.untie(dir), "remove workspace")
 }
 
 // untie makes git forget the worktree that was at dir. "git worktree prune" would also forget the user's worktrees,
@@ -83,7 +80,8 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	} else if done {
 		return w.cleaned(ctx)
 	}
-	empty := w.untouched()
+	entries, err := os.ReadDir(w.Dir)
+	empty := err == nil && len(entries) == 1 && w.Unfilled() // nothing was ever written, so there is nothing to clean
 	// An agent may have put another worktree on this branch. Newer gits would refuse then.
 	if err := w.overwrite(ctx, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B", branch,
 		base); err != nil {
@@ -93,12 +91,6 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 		return nil
 	}
 	return w.cleaned(ctx)
-}
-
-// untouched reports whether nothing was ever written into the workspace, so that there is nothing to clean.
-func (w *Workspace) untouched() bool {
-	entries, err := os.ReadDir(w.Dir)
-	return err == nil && len(entries) == 1 && w.Unfilled()
 }
 
 // overwrite runs a git command that writes files, without hooks, over all changes. Git alone would write through a link
@@ -115,10 +107,7 @@ func (w *Workspace) overwrite(ctx context.Context, args ...string) error {
 
 // cleaned removes files that are neither in the index nor ignored.
 func (w *Workspace) cleaned(ctx context.Context) error {
-	if err := w.clean(ctx); err != nil {
-		return fmt.Errorf("clean workspace %s: %w", w.Dir, err)
-	}
-	return nil
+	return failed(w.clean(ctx), "clean workspace %s", w.Dir)
 }
 
 // Leave brings the workspace to commit at, off branch, and removes everything else except for ignored files.
@@ -129,10 +118,7 @@ func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
 	if err := w.overwrite(ctx, "checkout", "--quiet", "--force", "--detach", at); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
-	if err := w.clean(ctx); err != nil {
-		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
-	}
-	return nil
+	return failed(w.clean(ctx), "clear workspace %s", w.Dir)
 }
 
 // release removes what keeps git from moving the workspace: locks, and an unfinished merge or rebase.
@@ -140,10 +126,7 @@ func (w *Workspace) release(branch string) error {
 	if err := w.Unlock(branch); err != nil {
 		return err
 	}
-	if err := w.DropUnfinished(); err != nil {
-		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
-	}
-	return nil
+	return failed(w.DropUnfinished(), "reset workspace %s", w.Dir)
 }
 
 // Unlock removes lock files that a killed git left in the workspace's own git folder and at its branch. The caller
@@ -281,10 +264,8 @@ func (w *Workspace) SetHead(ctx context.Context, ref string) error {
 
 // Detach takes the workspace off its branch, to commit at, without touching files or index.
 func (w *Workspace) Detach(ctx context.Context, at string) error {
-	if _, err := w.Run(ctx, "update-ref", "--no-deref", "-m", "runplan", "HEAD", at); err != nil {
-		return fmt.Errorf("take %s off its branch: %w", w.Dir, err)
-	}
-	return nil
+	_, err := w.Run(ctx, "update-ref", "--no-deref", "-m", "runplan", "HEAD", at)
+	return failed(err, "take %s off its branch", w.Dir)
 }
 
 // Differences reports whether the index differs from tree ("" skips this check). It also lists the files that differ
@@ -335,10 +316,7 @@ func (w *Workspace) unindexed(ctx context.Context, mode string) (changed, untrac
 
 // Overwrite brings the tracked files and the index to tree. Untracked files stay.
 func (w *Workspace) Overwrite(ctx context.Context, tree string) error {
-	if err := w.overwrite(ctx, "read-tree", "--reset", "-u", tree); err != nil {
-		return fmt.Errorf("check out tree %s: %w", tree, err)
-	}
-	return nil
+	return failed(w.overwrite(ctx, "read-tree", "--reset", "-u", tree), "check out tree %s", tree)
 }
 
 // Head returns the commit that the workspace is at.

@@ -271,15 +271,6 @@ func (k *keeper) listen() {
 	}
 }
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
 // errKeeperLost reports that another process killed a keeper before it could start a program.
 var errKeeperLost = errors.New("its keeper process was killed by another process")
 
@@ -305,15 +296,4 @@ func (k *keeper) run(path string, c Cmd, files []*os.File) (started []string, g 
 	}
 	n, _ := strconv.Atoi(answer[0])
 	return nil, nil, &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(n)}
-}
-
-// left lists the living processes under the keeper. It may miss a process during its adoption: only guest.clean
-// proves that none remains.
-func (k *keeper) left() []member { return below(k.pid, nil) }
-
-// kill kills all processes under the keeper in one operation, if the kernel can.
-func (k *keeper) kill() {
-	if k.group != "" {
-		killCgroup(k.group)
-	}
 }

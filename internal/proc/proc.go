@@ -264,15 +264,16 @@ func newTimer(d time.Duration) *time.Timer {
 func (p *process) waitEnd(d time.Duration) bool {
 	select {
 	case <-p.ended:
+	case <-time.After(d):
+	}
+	return isClosed(p.ended)
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
 		return true
 	default:
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-p.ended:
-		return true
-	case <-t.C:
 		return false
 	}
 }

@@ -7,37 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
-	"github.com/runplan/runplan/internal/literal"
 )
-
-// digitsBefore lists literals of one digit followed by rest, because rest alone is too short to search for.
-func digitsBefore(rest string) []literal.Lit {
-	var out []literal.Lit
-	for d := '0'; d <= '9'; d++ {
-		out = append(out, literal.Exactly(string(d)+rest)...)
-	}
-	return out
-}
-
-// hexBehind lists the literals of a prefix and a hexadecimal digit.
-func hexBehind(prefix string) []literal.Lit {
-	var out []literal.Lit
-	for _, d := range "0123456789abcdef" {
-		out = append(out, literal.Exactly(prefix+string(d))...)
-	}
-	return out
-}
-
-// base64Digits lists how the base64 form of a number begins.
-func base64Digits() []literal.Lit {
-	var out []literal.Lit
-	for _, a := range []string{"MD", "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"} {
-		for _, b := range "AEIMQUYcgk" {
-			out = append(out, literal.Exactly(a+string(b))...)
-		}
-	}
-	return out
-}
 
 // mixed reports whether a key has a digit and is not a sequence of words with hyphens, such as the name of a CSS class.
 func mixed(v string) bool {

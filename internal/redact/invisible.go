@@ -39,8 +39,7 @@ func Unseen(r rune) bool {
 		r == 0x180e, r == 0x180f, r == 0x200b, r >= 0x2060 && r <= 0x2065, r >= 0x206a && r <= 0x206f, // zero width
 		r == 0x2028, r == 0x2029, // rare line ends
 		r >= 0xfe00 && r <= 0xfe0d, // variants
-		r == 0xfeff, r >= 0xfff0 && r <= 0xfffb,
-		r >= 0x1bca0 && r <= 0x1bca3, r >= 0x1d173 && r <= 0x1d17a,
+		r == 0xfeff, r >= 0xfff0 && r <= 0xfffb, r >= 0x1bca0 && r <= 0x1bca3, r >= 0x1d173 && r <= 0x1d17a,
 		r >= 0xe0000 && r <= 0xe0fff: // tags and further variation selectors, which can hide whole sentences
 		return true
 	}

@@ -51,16 +51,17 @@ var kinds = sync.OnceValue(func() []Kind {
 		k.Re = lazyre.New(strings.ReplaceAll(k.Re.String(), "{uuid}", uuid))
 		switch k.ID {
 		case "azure-client-secret":
-			k.lits = digitsBefore("Q~")
+			k.lits = pairs("0 1 2 3 4 5 6 7 8 9", "Q~")
 		case "datadog-key":
 			k.lits = append(literal.Folded("dd_", "dd-", "dd api", "ddkey", "ddap", "datadog"),
 				literal.Exactly("ddapi_", "ddapp_")...)
 		case "discord-token":
-			k.lits = append(base64Digits(), literal.Exactly("mfa.")...)
+			base64 := pairs("MD MT Mj Mz ND NT Nj Nz OD OT", "A E I M Q U Y c g k") // of the digits of a number
+			k.lits = append(base64, literal.Exactly("mfa.")...)
 		case "telegram-token":
-			k.lits = digitsBefore(":A")
+			k.lits = pairs("0 1 2 3 4 5 6 7 8 9", ":A")
 		case "twilio-key":
-			k.lits = hexBehind("SK")
+			k.lits = pairs("SK", "0 1 2 3 4 5 6 7 8 9 a b c d e f")
 		case "work-token":
 			k.at = noWord
 		case "openai-key":
@@ -73,3 +74,15 @@ var kinds = sync.OnceValue(func() []Kind {
 	}
 	return t.Kind
 })
+
+// pairs lists the literals of each beginning with each end, which spaces separate. One of the two is too short to search
+// for.
+func pairs(beginnings, ends string) []literal.Lit {
+	var out []literal.Lit
+	for _, a := range strings.Fields(beginnings) {
+		for _, b := range strings.Fields(ends) {
+			out = append(out, literal.Exactly(a+b)...)
+		}
+	}
+	return out
+}

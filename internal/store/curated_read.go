@@ -144,8 +144,7 @@ func (c *CuratedReader) Neighbors(ctx context.Context, symbol int64, d Direction
 	}
 	out, err := joined(slices.Values(ends), func(e [2]string) ([]Neighbor, error) {
 		return rows[Neighbor](ctx, c.db, "references", "SELECT "+symbolColumns+
-			", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+
-			e[1]+
+			", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+e[1]+
 			" JOIN files f ON f.id = s.file_id WHERE r."+e[0]+" = ?"+filter+
 			" ORDER BY r.confidence DESC, f.path, s.start_line, r.reference_kind", append([]any{symbol}, args...)...)
 	})
@@ -219,8 +218,7 @@ type Tally struct {
 }
 
 func (c *CuratedReader) tally(ctx context.Context, query string, args ...any) ([]Tally, error) {
-	return rows[Tally](ctx, c.db, "the overview", query,
-		args...)
+	return rows[Tally](ctx, c.db, "the overview", query, args...)
 }
 
 // LanguageCounts counts the files of each language, most first.

@@ -86,8 +86,5 @@ func (c *CuratedReader) EachVector(ctx context.Context, repo int64, model string
 		}
 		visit(id, v)
 	}
-	if err := r.Err(); err != nil {
-		return fmt.Errorf("read vectors: %w", explain(err))
-	}
-	return nil
+	return failed(r.Err(), "read vectors")
 }

@@ -79,10 +79,7 @@ func (t *CuratedTx) Commit(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := t.tx.Commit(); err != nil {
-		return fmt.Errorf("write the index: %w", explain(err))
-	}
-	return nil
+	return failed(t.tx.Commit(), "write the index")
 }
 
 // Flush writes the buffered rows, so that they can be read.
@@ -213,10 +210,8 @@ func (b *bulk) insert(ctx context.Context, args []any) (err error) {
 }
 
 func (t *CuratedTx) exec(ctx context.Context, what, query string, args ...any) error {
-	if _, err := t.run(ctx, query, args...); err != nil {
-		return fmt.Errorf("%s: %w", what, explain(err))
-	}
-	return nil
+	_, err := t.run(ctx, query, args...)
+	return failed(err, "%s", what)
 }
 
 // run executes a statement. One with values is prepared once, because it is executed for each file.
@@ -254,10 +249,7 @@ func (t *CuratedTx) Repo(ctx context.Context, path, remote, at string) (RepoStat
 			err = nil
 		}
 	}
-	if err != nil {
-		return s, fmt.Errorf("read the repository: %w", explain(err))
-	}
-	return s, nil
+	return s, failed(err, "read the repository")
 }
 
 // SetRepo writes the state of a repository.
@@ -338,8 +330,7 @@ func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Co
 		for _, id := range c.Gone {
 			// Deleting a parent deletes its children, including those that have another parent by now.
 			if err := t.exec(ctx, "remove the old facts",
-				"UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?",
-				id); err != nil {
+				"UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?", id); err != nil {
 				return err
 			}
 			if err := t.exec(ctx, "remove the old facts", "DELETE FROM symbols WHERE id = ?", id); err != nil {

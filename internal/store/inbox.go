@@ -46,8 +46,7 @@ func (b *Inbox) Add(ctx context.Context, i InboxItem) (id int64, err error) {
 	err = write(ctx, b.db, "write to the inbox", func(ctx context.Context, tx *sql.Tx) error {
 		id, err = inserted(tx.ExecContext(ctx,
 			"INSERT INTO inbox (kind, body, channel, repo_path, timestamp, acknowledged, status) VALUES (?, ?, ?, ?, ?, ?, "+
-				"'pending')",
-			i.Kind, i.Body, i.Channel, i.Repo, stamp(i.At), stamp(i.Acknowledged)))
+				"'pending')", i.Kind, i.Body, i.Channel, i.Repo, stamp(i.At), stamp(i.Acknowledged)))
 		return err
 	})
 	return id, err

@@ -145,29 +145,15 @@ const page = 500
 
 // Events yields the records of a run with a sequence number of at least from, in order.
 func (j *Journal) Events(ctx context.Context, run string, from int) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for {
-			recs, err := j.page(ctx, run, from)
-			if err != nil {
-				yield(Record{}, fmt.Errorf("journal: run %s: %w", run, err))
-				return
-			}
-			for _, r := range recs {
-				if !yield(r, nil) {
-					return
-				}
-				from = r.Seq + 1
-			}
-			if len(recs) < page {
-				return
-			}
+	return paged(page, func(last *Record) ([]Record, error) {
+		next := from
+		if last != nil {
+			next = last.Seq + 1
 		}
-	}
-}
-
-func (j *Journal) page(ctx context.Context, run string, from int) ([]Record, error) {
-	return rows[Record](ctx, j.db, "events",
-		"SELECT run, seq, at, kind, batch, body FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from, page)
+		list, err := rows[Record](ctx, j.db, "events",
+			"SELECT run, seq, at, kind, batch, body FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, next, page)
+		return list, failed(err, "journal: run %s", run)
+	})
 }
 
 // Runs returns all runs, newest first, without their plan texts.
@@ -179,10 +165,8 @@ func (j *Journal) Runs(ctx context.Context) ([]Run, error) {
 // PlanText returns the plan that a run was started with, byte for byte.
 func (j *Journal) PlanText(ctx context.Context, run string) ([]byte, error) {
 	var text []byte
-	if err := j.db.QueryRowContext(ctx, "SELECT plan_text FROM runs WHERE run = ?", run).Scan(&text); err != nil {
-		return nil, fmt.Errorf("journal: plan of run %s: %w", run, explain(err))
-	}
-	return text, nil
+	err := j.db.QueryRowContext(ctx, "SELECT plan_text FROM runs WHERE run = ?", run).Scan(&text)
+	return text, failed(err, "journal: plan of run %s", run)
 }
 
 // Post is a message to a run from another process. Body is the JSON of an event.
@@ -302,8 +286,6 @@ func same(path string, was, now os.FileInfo, err error) error {
 
 // Save writes the content of the journal to a new file. An open journal can be read even if it was deleted.
 func (j *Journal) Save(ctx context.Context, path string) error {
-	if _, err := j.db.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
-		return fmt.Errorf("save the journal as %s: %w", path, explain(err))
-	}
-	return nil
+	_, err := j.db.ExecContext(ctx, "VACUUM INTO ?", path)
+	return failed(err, "save the journal as %s", path)
 }

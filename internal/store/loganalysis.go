@@ -86,10 +86,7 @@ func (l *Log) Attempts(ctx context.Context, task string) ([]Attempt, error) {
 			&a.Unjudged, &a.Success, &a.TestOutput, &a.LintOutput, &a.TypeOutput, &failing); err != nil {
 			return err
 		}
-		if err := json.Unmarshal([]byte(failing), &a.FailingTests); err != nil {
-			return fmt.Errorf("failing tests of attempt %d: %w", a.Number, err)
-		}
-		return nil
+		return failed(json.Unmarshal([]byte(failing), &a.FailingTests), "failing tests of attempt %d", a.Number)
 	}, `SELECT t.task_id, t.repo_path, t.mode, COALESCE(a.model, t.execute_model), a.attempt, a.prompt_tokens, a.completion_tokens, a.latency_ms, a.raw_response, a.patch_applied, a.timestamp,
 			v.id IS NULL, COALESCE(v.success, 0), COALESCE(v.test_output, ''), COALESCE(v.lint_output, ''), COALESCE(v.type_check_output, ''), COALESCE(v.failing_tests, '[]')
 		FROM task_runs t JOIN run_attempts a ON a.task_run_id = t.id LEFT JOIN validation_results v ON v.attempt_id = a.id WHERE t.task_id = ? ORDER BY a.id`, task)
@@ -104,27 +101,16 @@ type JudgedCall struct {
 // Calls yields calls in chronological order. It keeps few of them in memory, because prompts are long.
 func (l *Log) Calls(ctx context.Context) iter.Seq2[JudgedCall, error] {
 	const page = 50
-	return func(yield func(JudgedCall, error) bool) {
-		for last := int64(0); ; {
-			calls, err := rowsBy(ctx, l.db, "calls", scanCall, `SELECT c.id, c.task_id, c.call_type, COALESCE(c.stage_name, ''), COALESCE(c.attempt, 0), COALESCE(c.role, ''), c.model, COALESCE(c.system, ''), c.prompt, c.response,
-					COALESCE(c.error, ''), c.prompt_tokens, c.completion_tokens, c.latency_ms, c.timestamp, t.success
-				FROM retrieval_llm_calls c LEFT JOIN task_runs t ON t.task_id = c.task_id
-				WHERE c.id > ? ORDER BY c.id LIMIT ?`, last, page)
-			if err != nil {
-				yield(JudgedCall{}, err)
-				return
-			}
-			for _, c := range calls {
-				if !yield(c, nil) {
-					return
-				}
-				last = c.ID
-			}
-			if len(calls) < page {
-				return
-			}
+	return paged(page, func(last *JudgedCall) ([]JudgedCall, error) {
+		var after int64
+		if last != nil {
+			after = last.ID
 		}
-	}
+		return rowsBy(ctx, l.db, "calls", scanCall, `SELECT c.id, c.task_id, c.call_type, COALESCE(c.stage_name, ''), COALESCE(c.attempt, 0), COALESCE(c.role, ''), c.model, COALESCE(c.system, ''), c.prompt, c.response,
+				COALESCE(c.error, ''), c.prompt_tokens, c.completion_tokens, c.latency_ms, c.timestamp, t.success
+			FROM retrieval_llm_calls c LEFT JOIN task_runs t ON t.task_id = c.task_id
+			WHERE c.id > ? ORDER BY c.id LIMIT ?`, after, page)
+	})
 }
 
 func scanCall(r *sql.Rows, c *JudgedCall) error {

@@ -133,10 +133,7 @@ func (j *Journal) Verify(ctx context.Context, run string) (Check, error) {
 		return Check{}, errors.New("journal: it was opened without a key, so nothing can be verified")
 	}
 	c, err := verify(ctx, j.db, j.seal, run)
-	if err != nil {
-		return c, fmt.Errorf("journal: verify run %s: %w", run, explain(err))
-	}
-	return c, nil
+	return c, failed(err, "journal: verify run %s", run)
 }
 
 func verify(ctx context.Context, q querier, s *seal.Seal, run string) (Check, error) {
@@ -151,21 +148,20 @@ func verify(ctx context.Context, q querier, s *seal.Seal, run string) (Check, er
 	began.Started, _ = time.Parse(time.RFC3339Nano, at)
 	c.Last.Sum = root(s, began)
 	head, headKnown := s.Head(run)
-	for from := 0; ; {
-		recs, err := eventsFrom(ctx, q, run, from)
+	events := paged(page, func(last *sealedRow) ([]sealedRow, error) {
+		if last == nil {
+			return eventsFrom(ctx, q, run, 0)
+		}
+		return eventsFrom(ctx, q, run, last.Seq+1)
+	})
+	for r, err := range events {
 		if err != nil {
 			return c, err
 		}
-		for _, r := range recs {
-			c.Rows++
-			c.Sealed = c.Sealed || r.Seal != ""
-			if c.Bad == nil {
-				c.take(s, r, head, headKnown)
-			}
-			from = r.Seq + 1
-		}
-		if len(recs) < page {
-			break
+		c.Rows++
+		c.Sealed = c.Sealed || r.Seal != ""
+		if c.Bad == nil {
+			c.take(s, r, head, headKnown)
 		}
 	}
 	switch {

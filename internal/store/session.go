@@ -67,7 +67,7 @@ func (s *Session) SetAll(ctx context.Context, values map[string]any) error {
 	for i, k := range keys {
 		text, err := json.Marshal(values[k])
 		if err != nil {
-			return s.failed("keep "+k, err)
+			return failed(err, "session of %s: keep %s", s.task, k)
 		}
 		texts[i] = string(text)
 	}
@@ -89,14 +89,7 @@ func (s *Session) Get(ctx context.Context, key string, into any) (found bool, er
 	if err == nil && found {
 		err = json.Unmarshal([]byte(text), into)
 	}
-	return found && err == nil, s.failed("read "+key, err)
-}
-
-func (s *Session) failed(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("session of %s: %s: %w", s.task, what, err)
+	return found && err == nil, failed(err, "session of %s: read %s", s.task, key)
 }
 
 // RemoveSession deletes the closed session of a task; a missing one is not an error.
@@ -163,11 +156,7 @@ func (j *Journal) ArchiveSession(ctx context.Context, dir, task string, at time.
 // sealed before stays unchanged, byte for byte.
 func sealed(ctx context.Context, path string) ([]byte, error) {
 	db, err := openWith(ctx, path, func(ctx context.Context, db *sql.DB) error {
-		names, err := sessionFile().names()
-		if err != nil {
-			return err
-		}
-		if _, err := version(ctx, db, len(names)); err != nil {
+		if _, err := version(ctx, db, len(sessionFile().names())); err != nil {
 			return err
 		}
 		if err := sound(ctx, db); err != nil {

@@ -13,11 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
-	"sort"
 	"time"
 
 	"modernc.org/sqlite"
@@ -143,10 +143,7 @@ func unwritable(err error) bool {
 
 // prepare checks first and writes last, so an unusable file stays unchanged.
 func (k kind) prepare(ctx context.Context, db *sql.DB) error {
-	names, err := k.names()
-	if err != nil {
-		return err
-	}
+	names := k.names()
 	have, err := version(ctx, db, len(names))
 	if err != nil {
 		return err
@@ -167,10 +164,7 @@ func (k kind) prepare(ctx context.Context, db *sql.DB) error {
 
 // current checks that a reader knows the schema.
 func (k kind) current(ctx context.Context, db *sql.DB) error {
-	names, err := k.names()
-	if err != nil {
-		return err
-	}
+	names := k.names()
 	have, err := version(ctx, db, len(names))
 	if err == nil && have < len(names) {
 		err = fmt.Errorf("%w; %s", ErrOlder, k.renew)
@@ -178,10 +172,10 @@ func (k kind) current(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-func (k kind) names() ([]string, error) {
-	names, err := fs.Glob(scripts, k.scripts+"/*.sql")
-	sort.Strings(names)
-	return names, err
+// names lists the migrations in their order.
+func (k kind) names() []string {
+	names, _ := fs.Glob(scripts, k.scripts+"/*.sql") // sorted; only a bad pattern is an error
+	return names
 }
 
 func sound(ctx context.Context, db *sql.DB) error {
@@ -274,10 +268,7 @@ func transact(ctx context.Context, db *sql.DB, what string, do func(context.Cont
 	if err == nil {
 		err = tx.Commit()
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, explain(err))
-	}
-	return nil
+	return failed(err, "%s", what)
 }
 
 // rows reads all rows of a query. Its columns fill the first fields of T, in their order; see [fields].
@@ -331,10 +322,29 @@ func rowsBy[T any](ctx context.Context, q querier, what string, scan func(*sql.R
 		}
 		out = append(out, t)
 	}
-	if err := r.Err(); err != nil {
-		return nil, fmt.Errorf("read %s: %w", what, explain(err))
+	return out, failed(r.Err(), "read %s", what)
+}
+
+// paged yields the rows that ask returns after the last row, nil at first, until it returns fewer than most.
+func paged[T any](most int, ask func(last *T) ([]T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for last := (*T)(nil); ; {
+			part, err := ask(last)
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+			for _, row := range part {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if len(part) < most {
+				return
+			}
+			last = new(part[len(part)-1]) // a copy, so that the others can be freed
+		}
 	}
-	return out, nil
 }
 
 // one returns the first of the rows; found is false if there is none.
@@ -380,6 +390,14 @@ func explain(err error) error {
 	return err
 }
 
+// failed returns an explained error with a text before it that says what failed, or nil for a nil err.
+func failed(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), explain(err))
+}
+
 // stampForm has a fixed width, so that times sort as text.
 const stampForm = "2006-01-02T15:04:05.000000000Z"
 
@@ -391,10 +409,8 @@ type moment struct{ to *time.Time }
 func (m moment) Scan(v any) error {
 	text, _ := v.(string)
 	var err error
-	if *m.to, err = time.Parse(time.RFC3339Nano, text); err != nil {
-		return fmt.Errorf("%q is not a time: %w", text, err)
-	}
-	return nil
+	*m.to, err = time.Parse(time.RFC3339Nano, text)
+	return failed(err, "%q is not a time", text)
 }
 
 type maybe struct{ to **time.Time }

@@ -163,8 +163,7 @@ func judge(ctx context.Context, tx *sql.Tx, added sql.Result, a Attempt) error {
 	}
 	_, err = tx.ExecContext(ctx,
 		"INSERT INTO validation_results (attempt_id, success, test_output, lint_output, type_check_output, failing_tests) "+
-			"VALUES (?, ?, ?, ?, ?, ?)",
-		id, a.Success, a.TestOutput, a.LintOutput, null(a.TypeOutput), string(failing))
+			"VALUES (?, ?, ?, ?, ?, ?)", id, a.Success, a.TestOutput, a.LintOutput, null(a.TypeOutput), string(failing))
 	return err
 }
 
@@ -273,7 +272,6 @@ type IndexRun struct {
 func (j *Journal) AddIndexRun(ctx context.Context, r IndexRun) error {
 	_, err := j.add(ctx, "index of "+r.Repo, nil,
 		"INSERT INTO index_runs (repo_path, files_scanned, files_changed, duration_ms, status, timestamp) VALUES (?, ?, "+
-			"?, ?, ?, ?)",
-		r.Repo, r.Scanned, r.Changed, r.Duration.Milliseconds(), r.Status, stamp(r.At))
+			"?, ?, ?, ?)", r.Repo, r.Scanned, r.Changed, r.Duration.Milliseconds(), r.Status, stamp(r.At))
 	return err
 }

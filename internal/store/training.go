@@ -49,8 +49,7 @@ func (t *Training) AddTrainingPlan(ctx context.Context, p TrainingPlan) (int64, 
 			return errors.New("a training plan needs its task and its text")
 		}
 		return errors.Join(ofStage(p.Stage, p.Base, p.Source), isJSON("data criteria", p.Criteria, true),
-			isJSON("hyperparameters", p.Hyperparameters, false),
-			isJSON("improvement targets", p.Targets, false))
+			isJSON("hyperparameters", p.Hyperparameters, false), isJSON("improvement targets", p.Targets, false))
 	}, `INSERT INTO training_plans (task_id, target_stage, base_model, source, data_criteria, hyperparameters, improvement_targets, raw_plan, timestamp)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, p.Task, p.Stage, p.Base, cmp.Or(p.Source, "logged"), p.Criteria, null(p.Hyperparameters), null(p.Targets), p.Raw, stamp(p.At))
 }
@@ -108,9 +107,8 @@ func (t *Training) AddTrainedAdapter(ctx context.Context, a TrainedAdapter) (int
 			return fmt.Errorf("the loss %v is not a number; leave it unknown", *a.Loss)
 		}
 		return errors.Join(ofStage(a.Stage, a.Base, ""), isJSON("metrics", a.Metrics, false))
-	},
-		"INSERT INTO adapter_registry (dataset_id, stage_name, base_model, model_tag, training_loss, eval_metrics, "+
-			"trained_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+	}, "INSERT INTO adapter_registry (dataset_id, stage_name, base_model, model_tag, training_loss, eval_metrics, "+
+		"trained_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		a.Dataset, a.Stage, a.Base, a.Tag, a.Loss, null(a.Metrics), stamp(a.At))
 }
 

@@ -136,7 +136,8 @@ func writeRow(b *strings.Builder, row []string, width []int, right []bool) {
 	for i, cell := range row {
 		cells[i] = []string{cell}
 		if Width(cell) > width[i] {
-			cells[i] = wrapCell(cell, width[i])
+			broken := wrapWords(cell, width[i], 0, 0) // between words; Hardwrap breaks words that are wider
+			cells[i] = strings.Split(ansi.Hardwrap(broken, width[i], true), "\n")
 		}
 		tall = max(tall, len(cells[i]))
 	}

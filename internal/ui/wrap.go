@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -100,11 +98,6 @@ func wrapWords(line string, width, used, margin int) string {
 		}
 	}
 	return trimBefore(b.String())
-}
-
-// wrapCell breaks the text of a cell between words. It breaks words that are wider than the cell.
-func wrapCell(text string, width int) []string {
-	return strings.Split(ansi.Hardwrap(wrapWords(text, width, 0, 0), width, true), "\n")
 }
 
 // trimBefore removes the spaces at which a line was broken.

@@ -95,8 +95,7 @@ func newBlock(in Input) *block {
 		lists.Map(relevant(in, in.Earlier), Earlier.line))
 	b.commits = add("git log", "Commits of earlier batches", "commit", rankCommits,
 		lists.Map(relevantCommits(in, limits.Commits), Commit.line))
-	b.progress = add("progress", "Progress", "line", rankProgress,
-		sentences(lastOf(in.Progress, limits.ProgressLines)))
+	b.progress = add("progress", "Progress", "line", rankProgress, sentences(lastOf(in.Progress, limits.ProgressLines)))
 	b.prior = add("prior art", "Existing code", "line", rankPrior, lists.Map(in.Prior, Prior.line))
 	b.places = add("places", "Where this probably is", "file", rankPrior, sentences(in.Places))
 	return b

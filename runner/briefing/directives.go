@@ -41,8 +41,7 @@ func directives(in Input) []string {
 		say("read %s before you change anything", names(read))
 	}
 	if len(gone) > 0 {
-		say("do without %s: the plan refers to it, and the commit that you start from does not have it",
-			names(gone))
+		say("do without %s: the plan refers to it, and the commit that you start from does not have it", names(gone))
 	}
 	if in.Digest != "" && in.Attempt > 1 {
 		say("do not repeat attempt %d: the brief has its result", in.Attempt-1)

@@ -283,9 +283,7 @@ func batchNumber(w string) bool {
 }
 
 func set(list []string) []string {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return slices.Compact(list)
+	return slices.Compact(slices.Sorted(slices.Values(list)))
 }
 
 // similarity returns the similarity of two titles by their sorted words, from 0 to 1: the share of common words.

@@ -32,16 +32,21 @@ type Pattern struct {
 	more map[string]json.RawMessage // unknown fields of the row
 }
 
-// The names of the fields in the file (FAIL-01, FAIL-05, C-31).
-const (
-	fieldTitle    = "batch_title_pattern"
-	fieldType     = "failure_type"
-	fieldCount    = "frequency"
-	fieldSeen     = "last_seen"
-	fieldFix      = "winning_fix"
-	fieldLesson   = "lesson_id"
-	fieldFeedback = "feedback_id"
-)
+// field is a known field, with its name in the file.
+type field struct {
+	name  string
+	value any  // pointer to it
+	omit  bool // from the file
+}
+
+// fields lists the known fields in their order in the file (FAIL-01, FAIL-05, C-31).
+func (p *Pattern) fields() []field {
+	return []field{
+		{"batch_title_pattern", &p.Title, false}, {"failure_type", &p.Type, false}, {"frequency", &p.Frequency, false},
+		{"last_seen", &p.LastSeen, false}, {"winning_fix", &p.WinningFix, false},
+		{"lesson_id", &p.LessonID, p.LessonID == ""}, {"feedback_id", &p.FeedbackID, p.FeedbackID == ""},
+	}
+}
 
 // MarshalJSON writes the known fields in their order, and then the others sorted by name.
 func (p Pattern) MarshalJSON() ([]byte, error) {
@@ -55,16 +60,10 @@ func (p Pattern) MarshalJSON() ([]byte, error) {
 		b.WriteByte(':')
 		b.Write(value)
 	}
-	put(fieldTitle, plainJSON(p.Title))
-	put(fieldType, plainJSON(p.Type))
-	put(fieldCount, plainJSON(p.Frequency))
-	put(fieldSeen, plainJSON(p.LastSeen))
-	put(fieldFix, plainJSON(p.WinningFix))
-	if p.LessonID != "" {
-		put(fieldLesson, plainJSON(p.LessonID))
-	}
-	if p.FeedbackID != "" {
-		put(fieldFeedback, plainJSON(p.FeedbackID))
+	for _, f := range p.fields() {
+		if !f.omit {
+			put(f.name, plainJSON(f.value))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.more)) {
 		put(name, p.more[name])
@@ -94,27 +93,21 @@ func (p *Pattern) UnmarshalJSON(data []byte) error {
 		return errors.New("null is not a failure pattern")
 	}
 	*p = Pattern{}
-	for _, f := range []struct {
-		name string
-		to   any
-	}{
-		{fieldTitle, &p.Title}, {fieldType, &p.Type}, {fieldCount, &p.Frequency}, {fieldSeen, &p.LastSeen},
-		{fieldFix, &p.WinningFix}, {fieldLesson, &p.LessonID}, {fieldFeedback, &p.FeedbackID},
-	} {
+	for _, f := range p.fields() {
 		raw, ok := fields[f.name]
 		if !ok {
 			continue
 		}
 		delete(fields, f.name)
-		if err := json.Unmarshal(raw, f.to); err != nil {
+		if err := json.Unmarshal(raw, f.value); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
 	}
 	switch {
 	case p.Title == "" || p.Type == "":
-		return fmt.Errorf("a row needs %s and %s", fieldTitle, fieldType)
+		return errors.New("a row needs batch_title_pattern and failure_type")
 	case p.Frequency < 0:
-		return fmt.Errorf("%s is %d", fieldCount, p.Frequency)
+		return fmt.Errorf("frequency is %d", p.Frequency)
 	}
 	if len(fields) > 0 {
 		p.more = fields

@@ -253,24 +253,15 @@ func (s *Store) setAside(why error) error {
 
 // write replaces the file atomically. The caller holds the lock.
 func (s *Store) write(rows []row) error {
-	data := []byte("[\n")
-	for i, r := range rows {
-		raw, err := r.MarshalJSON()
-		if err != nil {
-			return fmt.Errorf("write the failure patterns: %w", err)
-		}
-		var b bytes.Buffer
-		if err := json.Indent(&b, raw, "  ", "  "); err != nil {
-			return fmt.Errorf("write the failure patterns: %w", err)
-		}
-		data = append(append(data, "  "...), b.Bytes()...)
-		if i < len(rows)-1 {
-			data = append(data, ',')
-		}
-		data = append(data, '\n')
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(append([]row{}, rows...)) // no rows are not null
+	if err == nil {
+		err = atomicfile.Write(s.path, b.Bytes(), 0o644)
 	}
-	data = append(data, "]\n"...)
-	if err := atomicfile.Write(s.path, data, 0o644); err != nil {
+	if err != nil {
 		return fmt.Errorf("write the failure patterns: %w", err)
 	}
 	return nil

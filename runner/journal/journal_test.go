@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,27 @@ func TestMakeRenewsOnlyItsOwnIgnoreFile(t *testing.T) {
 		err := l.Make()
 		if got, _ := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("%q became %q, %v", was, got, err)
+		}
+	}
+}
+
+// The path of the repository belongs to the user and may look like a pattern.
+func TestGlobInFolderLikePattern(t *testing.T) {
+	for _, name := range []string{"shop", "shop[1]", "shop*", "[shop"} {
+		l := LayoutOf(filepath.Join(t.TempDir(), name))
+		if got := l.Glob(l.Lock("*")); got != nil {
+			t.Errorf("%s: %v before there is a folder", name, got)
+		}
+		if err := os.MkdirAll(filepath.Dir(l.Lock("a")), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{l.Lock("b"), l.Lock("a"), l.GitLock() + ".other"} {
+			if err := os.WriteFile(file, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := l.Glob(l.Lock("*")); !slices.Equal(got, []string{l.Lock("a"), l.Lock("b")}) {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -26,10 +26,7 @@ const commitTimeout = 5 * time.Minute
 // that the gates checked.
 func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Tree: c.Tree}
-	b, err := w.batch(c)
-	if err != nil {
-		return e, err
-	}
+	b := w.batch(c)
 	branch := journal.BatchBranch(w.info.Slug, c.Batch)
 	if done, ok := w.committed(ctx, branch, b, c); ok {
 		e.Commit, e.Outcome = done, runner.OutcomeOK
@@ -231,9 +228,4 @@ func (w *work) leave(ctx context.Context, c runner.Command) {
 	w.pool.Release(c.Batch)
 }
 
-func short(hash string) string {
-	if len(hash) > 9 {
-		return hash[:9]
-	}
-	return hash
-}
+func short(hash string) string { return hash[:min(9, len(hash))] }

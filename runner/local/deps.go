@@ -72,11 +72,8 @@ func userSites(root string, environ []string) []string {
 	if !python || home == "" {
 		return nil
 	}
-	found, err := filepath.Glob(filepath.Join(home, ".local", "lib", "python*", "site-packages"))
-	if err != nil {
-		return nil // the home's path contains a pattern character
-	}
-	return found
+	found, _ := fs.Glob(os.DirFS(home), ".local/lib/python*/site-packages")
+	return lists.Map(found, func(name string) string { return filepath.Join(home, name) })
 }
 
 // stale lists the packages of the tree in dir whose dependencies differ from those of the checkout.

@@ -276,7 +276,7 @@ func (s *session) do(ctx context.Context, c runner.Command) (ev runner.Event, lo
 	start := s.Now()
 	ev, lost, err := s.tries(ctx, c)
 	ev = c.Report(ev)
-	ev.DurationMS = max(0, since(start, s.Now())-ev.DurationMS) // less the time that its agent waited for the base
+	ev.DurationMS = max(0, s.Now().Sub(start).Milliseconds()-ev.DurationMS) // less the time that its agent waited for the base
 	if err != nil {
 		ev.Outcome, ev.Reason = runner.OutcomeError, s.work.redact.String(err.Error())
 		if unstarted := (*agentError)(nil); errors.As(err, &unstarted) {
@@ -304,6 +304,9 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 	}[c.Kind]
 	if !known {
 		return runner.Event{}, nil, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
+	}
+	if _, ok := w.Plan.Batch(c.Batch); c.Batch != "" && !ok {
+		return runner.Event{}, nil, fmt.Errorf("command %s: the plan has no batch %s", c.ID, c.Batch)
 	}
 	for try := 1; ; try++ {
 		ev, err = perform(ctx, c, s.Line)

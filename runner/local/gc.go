@@ -35,11 +35,7 @@ func Leftovers(ctx context.Context, repo *git.Repo, l journal.Layout, active map
 	if err != nil {
 		return nil, err
 	}
-	marks, err := filepath.Glob(filepath.Join(l.Worktrees(), "*.json"))
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range marks {
+	for _, path := range l.Glob(filepath.Join(l.Worktrees(), "*.json")) {
 		dir := strings.TrimSuffix(path, ".json")
 		var m marker
 		if err := atomicfile.ReadJSON(path, &m); err != nil {
@@ -185,13 +181,13 @@ func RemoveRooms(ctx context.Context, repo *git.Repo, l journal.Layout, dir stri
 
 // clearRooms removes a folder of rooms, if it exists.
 func clearRooms(ctx context.Context, repo *git.Repo, l journal.Layout, dir string) error {
-	left, err := filepath.Glob(filepath.Join(dir, "*", "room"))
-	if err != nil || len(left) == 0 {
-		return errors.Join(err, git.RemoveAll(dir))
+	left, _ := fs.Glob(os.DirFS(dir), "*/room")
+	if len(left) == 0 {
+		return git.RemoveAll(dir)
 	}
-	err = tie(l, func() error {
-		for _, at := range left {
-			if err := repo.RemoveWorkspace(ctx, at); err != nil {
+	err := tie(l, func() error {
+		for _, name := range left {
+			if err := repo.RemoveWorkspace(ctx, filepath.Join(dir, name)); err != nil {
 				return err
 			}
 		}

@@ -200,9 +200,9 @@ func (w *work) lookAfter(ctx context.Context, s *Space, g glance) string {
 // work, because only until then the refs are as the kill left them. The run branch must be at tip, or at the
 // commit of a merge that was not yet recorded.
 func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner.Command) error {
-	paths, err := filepath.Glob(w.glancePath("*"))
-	if err != nil || len(paths) == 0 {
-		return err
+	paths := w.Layout.Glob(w.glancePath("*"))
+	if len(paths) == 0 {
+		return nil
 	}
 	now, err := w.Repo.Refs(ctx)
 	if err != nil {

@@ -32,9 +32,8 @@ type Lock struct{ f *flock.Flock }
 // process. That process has ended, and its PID may be in use again.
 func Owners(l journal.Layout) []Owner {
 	here, _ := os.Hostname()
-	found, _ := filepath.Glob(l.Lock("*"))
 	var out []Owner
-	for _, path := range found {
+	for _, path := range l.Glob(l.Lock("*")) {
 		f := flock.New(path, flock.SetFlag(os.O_RDONLY))
 		free, err := f.TryRLock()
 		f.Close()

@@ -74,8 +74,7 @@ func (s *session) hear(ctx context.Context, resuming bool) ([]runner.Command, er
 func (s *session) heardFrom(p store.Post) (runner.Event, error) {
 	if !s.Journal.Vouches(p) {
 		return runner.Event{Kind: runner.Note, Post: p.ID, Reason: fmt.Sprintf("post %d to this run was not signed by "+
-				"runplan and is ignored: another program wrote it into the journal", p.ID)},
-			nil
+			"runplan and is ignored: another program wrote it into the journal", p.ID)}, nil
 	}
 	ev, err := journal.Posted(p)
 	if err != nil {

@@ -25,9 +25,8 @@ func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) 
 		r := gates.Report{Gate: "merge", Status: gates.Fail,
 			Note: "another batch, whose work is ahead of this one, changed the same lines; do the batch again on top of that"}
 		for _, p := range conflicts[:min(len(conflicts), maxFindings)] {
-			r.Findings = append(r.Findings,
-				gates.Finding{Rule: "merge/conflict", Path: p, Severity: gates.Error,
-					Message: "conflicts with changes that others merged meanwhile"})
+			r.Findings = append(r.Findings, gates.Finding{Rule: "merge/conflict", Path: p, Severity: gates.Error,
+				Message: "conflicts with changes that others merged meanwhile"})
 		}
 		e.Reports, e.Tree, e.Fingerprint = w.trim([]gates.Report{r}), c.Tree, runner.Fingerprint(e.Reason)
 		return e, nil

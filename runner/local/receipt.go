@@ -87,19 +87,15 @@ func (f *facts) gated(e runner.Event) {
 	}
 	f.last.reports = e.Reports
 	for _, g := range e.Reports {
-		f.gates = append(f.gates,
-			journal.GateReceipt{Gate: g.Gate, Status: g.Status, Command: g.Command, Exit: g.Exit,
-				DurationMS: g.Duration.Milliseconds(), Tests: g.Tests, Note: g.Note, Log: g.Log, LogHash: g.LogHash,
-				Proof: g.Proof, Warnings: g.Said()})
+		f.gates = append(f.gates, journal.GateReceipt{Gate: g.Gate, Status: g.Status, Command: g.Command, Exit: g.Exit,
+			DurationMS: g.Duration.Milliseconds(), Tests: g.Tests, Note: g.Note, Log: g.Log, LogHash: g.LogHash,
+			Proof: g.Proof, Warnings: g.Said()})
 	}
 }
 
 // writeReceipt writes the receipt of the batch that c merges, and returns its path and its SHA-256.
 func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
-	b, err := w.batch(c)
-	if err != nil {
-		return "", "", err
-	}
+	b := w.batch(c)
 	f := w.factsOf(c.Batch, c.Base)
 	r := journal.Receipt{
 		Run: w.run, Batch: b.Key, Number: b.Number, Title: b.Title, Digest: b.Digest, Base: c.Base, Head: c.Commit,

@@ -116,10 +116,7 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 		}
 		space, _, err = w.pool.Restore(ctx, place, c.Base, c.Tree)
 	} else {
-		b, berr := w.batch(*c)
-		if berr != nil {
-			return in, nil, berr
-		}
+		b := w.batch(*c)
 		f := w.factsOf(c.Batch, c.Base)
 		last = f.last
 		seen, _ := w.seen(*c)

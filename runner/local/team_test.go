@@ -568,3 +568,18 @@ func TestTakeLockWaitsBriefly(t *testing.T) {
 	}
 	second.Release()
 }
+
+// The process that holds a lock is known wherever the repository is, also in a folder whose path looks like a pattern.
+func TestOwnersInFolderLikePattern(t *testing.T) {
+	for _, name := range []string{"shop", "shop[1]"} {
+		l := journal.LayoutOf(filepath.Join(t.TempDir(), name))
+		lock, err := TakeLock(l.Lock("a"), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Owners(l); len(got) != 1 || got[0].PID != os.Getpid() {
+			t.Errorf("%s: %v", name, got)
+		}
+		lock.Release()
+	}
+}

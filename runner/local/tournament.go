@@ -79,10 +79,7 @@ func (w *work) roundOf(ctx context.Context, c runner.Command) (round, error) {
 // SAMP-14).
 func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{}
-	b, err := w.batch(c)
-	if err != nil {
-		return e, err
-	}
+	b := w.batch(c)
 	r, err := w.roundOf(ctx, c)
 	if err != nil {
 		return e, err
@@ -161,10 +158,7 @@ func (w *work) usualCost(ctx context.Context) *float64 {
 // to SAMP-09).
 func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base}
-	b, err := w.batch(c)
-	if err != nil {
-		return e, err
-	}
+	b := w.batch(c)
 	r, err := w.roundOf(ctx, c)
 	if err != nil {
 		return e, err
@@ -336,10 +330,7 @@ func withoutBatch(lines []string, b *planparse.Batch) []string {
 
 // synthesis writes the text about the other candidates for the candidate of round 2 (SAMP-08).
 func (w *work) synthesis(ctx context.Context, c runner.Command) (string, error) {
-	b, err := w.batch(c)
-	if err != nil {
-		return "", err
-	}
+	b := w.batch(c)
 	r, err := w.roundOf(ctx, c)
 	if err != nil {
 		return "", err

@@ -61,10 +61,7 @@ func envOf(own, caller []string) []string {
 // once more.
 func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Tree: c.Tree}
-	b, err := w.batch(c)
-	if err != nil {
-		return e, err
-	}
+	b := w.batch(c)
 	if w.info.Workers > 1 {
 		w.starting.yield(ctx)
 	}

@@ -93,10 +93,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 		return runner.Event{Base: c.Base, On: c.On, Tier: c.Tier}, err
 	}
 	e := runner.Event{Base: c.Base, On: c.On, Agent: agent.Name(), Tier: c.Tier, Model: w.model(c)}
-	b, err := w.batch(c)
-	if err != nil {
-		return e, err
-	}
+	b := w.batch(c)
 	if _, err := w.sealed(ctx); err != nil { // before an agent can change the inputs of rooms
 		return e, err
 	}
@@ -254,13 +251,10 @@ type agentError struct{ err error }
 func (e *agentError) Error() string { return e.err.Error() }
 func (e *agentError) Unwrap() error { return e.err }
 
-// batch returns the batch of a command from the plan of this run.
-func (w *work) batch(c runner.Command) (*planparse.Batch, error) {
-	b, ok := w.Plan.Batch(c.Batch)
-	if !ok {
-		return nil, fmt.Errorf("the plan has no batch %s", c.Batch)
-	}
-	return b, nil
+// batch returns the batch of a command from the plan of this run, which has it: [session.tries] has looked.
+func (w *work) batch(c runner.Command) *planparse.Batch {
+	b, _ := w.Plan.Batch(c.Batch)
+	return b
 }
 
 func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space, dir string,
@@ -370,14 +364,21 @@ func (w *work) marked(env []string) []string {
 	return env
 }
 
-// stage adds the agent's changes to the index. It returns the tree and the changed paths.
+// stage adds the agent's changes to the index, except those of the plan. The plan is only input: a ticked box is neither
+// work nor proof. It returns the tree and the changed paths.
 func (w *work) stage(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space) (tree string,
 	changed []string, err error) {
 	tree, changed, err = s.Stage(ctx, c.Base, s.Copied)
-	if err == nil && slices.Contains(changed, w.info.Plan) {
-		tree, changed, err = w.plainPlan(ctx, s, c, b)
+	if err != nil || !slices.Contains(changed, w.info.Plan) {
+		return tree, changed, err
 	}
-	return tree, changed, err
+	if !slices.Contains(b.Files.Modify, w.info.Plan) && !slices.Contains(b.Files.Create, w.info.Plan) {
+		// it fails if the commit lacks the file: the agent made it
+		if _, err := s.Run(ctx, "checkout", "--quiet", c.Base, "--", w.info.Plan); err == nil {
+			w.Note("batch " + b.Number + ": the agent's changes to the plan itself were reverted")
+		}
+	}
+	return s.Stage(ctx, c.Base, s.Copied)
 }
 
 // staged turns the staged changes into a candidate.
@@ -415,18 +416,6 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 		w.keepPatch(ctx, c, tree)
 	}
 	return e, nil
-}
-
-// plainPlan reverts an agent's changes to the plan. The plan is only input: a ticked box is neither work nor proof.
-func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *planparse.Batch) (string, []string,
-	error) {
-	if !slices.Contains(b.Files.Modify, w.info.Plan) && !slices.Contains(b.Files.Create, w.info.Plan) {
-		// it fails if the commit lacks the file: the agent made it
-		if _, err := s.Run(ctx, "checkout", "--quiet", c.Base, "--", w.info.Plan); err == nil {
-			w.Note("batch " + b.Number + ": the agent's changes to the plan itself were reverted")
-		}
-	}
-	return s.Stage(ctx, c.Base, s.Copied)
 }
 
 // mayStandStill reports whether a batch can succeed without changes: it only checks, or a script agent carried it out.
@@ -598,8 +587,6 @@ func infrastructure(err error) bool {
 		errors.As(err, new(*afterwardsError)) || errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) ||
 		errors.As(err, new(*SetupError)) || errors.As(err, new(*gates.GateError)) || errors.Is(err, git.ErrNoCommits)
 }
-
-func since(t, now time.Time) int64 { return now.Sub(t).Milliseconds() }
 
 // agent returns the agent that performs c: the run's own, or a fallback.
 func (w *work) agent(c runner.Command) (agents.Agent, error) {

@@ -74,7 +74,7 @@ func (s *site) confirmationOf(ctx context.Context, act, run, batch string) (conf
 		}
 		return nil
 	})
-	if err != nil || d.Refused != "" || s.Preview == nil {
+	if err != nil || d.Refused != "" {
 		return d, err
 	}
 	if d.Outcome, err = s.Preview(ctx, act, run); err != nil {

@@ -83,9 +83,7 @@ func (h *hub) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if h.Sign != nil {
-		h.Sign(j)
-	}
+	h.Sign(j)
 	h.journal = j
 	return nil
 }
@@ -159,7 +157,7 @@ func (h *hub) find(ctx context.Context, name string) (string, error) {
 
 // standing corrects the status of a run whose process has ended.
 func (h *hub) standing(s *runner.Summary) {
-	if !s.Status.Live() || h.Alive == nil {
+	if !s.Status.Live() {
 		delete(h.alive, s.Run)
 		return
 	}

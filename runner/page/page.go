@@ -39,7 +39,7 @@ type Options struct {
 	Layout  journal.Layout
 	Repo    *git.Repo
 	Alive   func([]runner.Summary) // corrects runs whose process is gone
-	Sign    func(*store.Journal)   // makes a journal tell what runplan wrote; nil accepts all
+	Sign    func(*store.Journal)   // makes a journal tell what runplan wrote
 	Waiting func(context.Context) (Waiting, error)
 	Acts    map[string]Act                                                 // by the name that forms send them to
 	Preview func(ctx context.Context, act, run string) (Outcome, error)    // an error is why the command would refuse
@@ -68,11 +68,8 @@ type site struct {
 	needs   needs
 }
 
-func newSite(o Options) (*site, error) {
-	if o.Format == nil {
-		o.Format = func(string) stream.Format { return stream.Plain }
-	}
-	t, err := template.New("pages").Funcs(template.FuncMap{
+func newSite(o Options) *site {
+	t := template.Must(template.New("pages").Funcs(template.FuncMap{
 		"icon":     func(tone any) string { return ui.Style{}.Icon(ui.Tone(fmt.Sprint(tone))) },
 		"unix":     func(t time.Time) int64 { return t.Unix() },
 		"time":     func(t time.Time) string { return t.In(o.Zone).Format("2006-01-02 15:04") },
@@ -83,20 +80,14 @@ func newSite(o Options) (*site, error) {
 		"findings": func(list []found) gateView {
 			return gateView{Findings: list[:min(len(list), maxFindings)], More: max(0, len(list)-maxFindings)}
 		},
-	}).ParseFS(templates, "templates/*.tmpl")
-	if err != nil {
-		return nil, fmt.Errorf("parse the templates of the pages: %w", err)
-	}
+	}).ParseFS(templates, "templates/*.tmpl"))
 	return &site{Options: o, hub: newHub(o), tmpl: t,
-		diffs: recent.NewShared[[2]string](keptDiffs, func(diff) int { return 1 })}, nil
+		diffs: recent.NewShared[[2]string](keptDiffs, func(diff) int { return 1 })}
 }
 
 // New returns the pages.
-func New(o Options) (http.Handler, error) {
-	s, err := newSite(o)
-	if err != nil {
-		return nil, err
-	}
+func New(o Options) http.Handler {
+	s := newSite(o)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.showRuns)
 	mux.HandleFunc("GET /live/runs", s.liveRuns)
@@ -120,7 +111,7 @@ func New(o Options) (http.Handler, error) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		web.Refuse(w, http.StatusNotFound, "Not there", "This page does not exist.")
 	})
-	return mux, nil
+	return mux
 }
 
 // ofRun returns the handler of a page about one run. An error of show, which then has written nothing, means that

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/git"
@@ -76,19 +77,26 @@ func (b *book) add(events ...runner.Event) {
 	}
 }
 
+// options returns those of a project in which nothing waits and nobody signs.
+func options(l journal.Layout) Options {
+	return Options{
+		Name: "shop", Layout: l, Repo: &git.Repo{Root: l.Root}, Now: time.Now, Zone: time.UTC,
+		Alive: func([]runner.Summary) {}, Sign: func(*store.Journal) {},
+		Waiting: func(context.Context) (Waiting, error) { return Waiting{}, nil },
+		Preview: func(context.Context, string, string) (Outcome, error) { return Outcome{}, nil },
+		Trace:   func(context.Context, string) (string, error) { return "", errors.New("the run has no trace") },
+		Format:  func(string) stream.Format { return stream.Plain },
+	}
+}
+
 func (b *book) pages(waiting Waiting) http.Handler {
 	b.t.Helper()
-	h, err := New(Options{
-		Name: "shop", Layout: b.layout, Repo: &git.Repo{Root: b.layout.Root}, Now: time.Now, Zone: time.UTC,
-		Waiting: func(context.Context) (Waiting, error) { return waiting, nil },
-		Acts: map[string]Act{"fail": func(context.Context, url.Values) (string, error) {
-			return "", errors.New("<script>no</script>\x1b[2J")
-		}},
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return h
+	o := options(b.layout)
+	o.Waiting = func(context.Context) (Waiting, error) { return waiting, nil }
+	o.Acts = map[string]Act{"fail": func(context.Context, url.Values) (string, error) {
+		return "", errors.New("<script>no</script>\x1b[2J")
+	}}
+	return New(o)
 }
 
 func get(t *testing.T, h http.Handler, method, target string, want int) string {
@@ -163,11 +171,7 @@ func TestThousandBatches(t *testing.T) {
 
 func siteOf(t *testing.T, b *book) *site {
 	t.Helper()
-	s, err := newSite(Options{Name: "shop", Layout: b.layout, Repo: &git.Repo{}, Now: time.Now, Zone: time.UTC,
-		Waiting: func(context.Context) (Waiting, error) { return Waiting{}, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSite(options(b.layout))
 	return s
 }
 
@@ -307,11 +311,7 @@ func TestCriticalPath(t *testing.T) {
 // Before the first run, each page says that it has nothing to show.
 func TestPagesBeforeFirstRun(t *testing.T) {
 	layout := journal.LayoutOf(t.TempDir())
-	h, err := New(Options{Name: "shop", Layout: layout, Now: time.Now, Zone: time.UTC,
-		Waiting: func(context.Context) (Waiting, error) { return Waiting{}, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := New(options(layout))
 	for target, want := range map[string]string{"/": "Nothing was run here yet", "/waiting": "Nothing waits for you",
 		"/learning": "No candidates have competed yet"} {
 		if html := get(t, h, "GET", target, 200); !strings.Contains(html, want) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -158,9 +157,6 @@ func (s *site) showReport(w http.ResponseWriter, r *http.Request, run string) er
 }
 
 func (s *site) showTrace(w http.ResponseWriter, r *http.Request, run string) error {
-	if s.Trace == nil {
-		return errors.New("the run has no trace")
-	}
 	html, err := s.Trace(r.Context(), run)
 	if err == nil {
 		s.document(w, []byte(html))

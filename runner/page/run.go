@@ -75,11 +75,6 @@ type pageLink struct {
 
 const rowsOnPage = 100
 
-func filters() []struct{ key, name string } {
-	return []struct{ key, name string }{{"", "all"}, {"work", "running"}, {"failed", "failed"}, {"waiting", "waiting"},
-		{"merged", "merged"}, {"skipped", "skipped"}}
-}
-
 // groupOf returns the group of a batch: its state before and after the work, else "work".
 func groupOf(b runner.BatchSummary) string {
 	switch runner.Status(b.State) {
@@ -316,7 +311,8 @@ func (s *site) table(v *runView, standing report.Standing, board ui.Board, q url
 			shown = append(shown, i)
 		}
 	}
-	for _, f := range filters() {
+	for _, f := range []struct{ key, name string }{{"", "all"}, {"work", "running"}, {"failed", "failed"},
+		{"waiting", "waiting"}, {"merged", "merged"}, {"skipped", "skipped"}} {
 		if f.key != "" && counts[f.key] == 0 && f.key != state {
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/runplan/runplan/agents/stream"
 )
@@ -19,7 +18,7 @@ func saying(n int) string {
 // chunks do not change.
 func TestAgentTextIsReadIncrementally(t *testing.T) {
 	b := newBook(t, team(1))
-	h := newHub(Options{Layout: b.layout, Now: time.Now})
+	h := newHub(options(b.layout))
 	file := filepath.Join(b.layout.Root, "x.log")
 	var all strings.Builder
 	for n := range 200 {
@@ -72,7 +71,7 @@ func TestAgentTextIsReadIncrementally(t *testing.T) {
 // then starts again from its beginning.
 func TestAgentTextIsLimited(t *testing.T) {
 	b := newBook(t, team(1))
-	h := newHub(Options{Layout: b.layout, Now: time.Now})
+	h := newHub(options(b.layout))
 	file := filepath.Join(b.layout.Root, "x.log")
 	one := saying(1)
 	if err := os.WriteFile(file, []byte(strings.Repeat(one, (talkRead+2<<20)/len(one))), 0o644); err != nil {
@@ -121,7 +120,7 @@ func TestAgentTextIsLimited(t *testing.T) {
 // The table of a run shows the text of a running agent, not the JSON that contains it.
 func TestRunTableShowsAgentText(t *testing.T) {
 	b := newBook(t, team(1))
-	h := newHub(Options{Layout: b.layout, Now: time.Now})
+	h := newHub(options(b.layout))
 	text := strings.Repeat(saying(3), 2000) +
 		`{"type":"assistant","message":{"content":[{"type":"text","text":"all of it is there\n\n"}]}}` + "\n" + `{"type":"us`
 	if err := os.WriteFile(filepath.Join(b.layout.Root, "x.log"), []byte(text), 0o644); err != nil {

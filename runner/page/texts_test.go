@@ -18,7 +18,7 @@ func TestPagesReadOnlyRunplanFiles(t *testing.T) {
 	if err := os.Symlink(secret, filepath.Join(b.layout.Root, "link")); err != nil {
 		t.Fatal(err)
 	}
-	h := newHub(Options{Layout: b.layout})
+	h := newHub(options(b.layout))
 	for _, name := range []string{"../secret", "link", secret, "a/../../secret"} {
 		if text, _, err := h.readAll(name, 1<<20); strings.Contains(text, "secret") {
 			t.Errorf("%s was read (%v)", name, err)
@@ -32,7 +32,7 @@ func TestPagesReadOnlyRunplanFiles(t *testing.T) {
 // Chunks of a log do not change while it grows, and no character is split.
 func TestChunksDoNotChange(t *testing.T) {
 	b := newBook(t, team(1))
-	h := newHub(Options{Layout: b.layout})
+	h := newHub(options(b.layout))
 	file := filepath.Join(b.layout.Root, "x.log")
 	text := strings.Repeat("größer als gedacht – ", 20_000)
 	known := map[string]string{}

@@ -85,7 +85,8 @@ func row(s Standing, b runner.BatchSummary, last string) ui.Row {
 		if b.Attempts > 1 {
 			r.Detail += fmt.Sprintf(", %d attempts", b.Attempts)
 		}
-		if c := winner(b); c != nil {
+		won := func(c *runner.CandidateSummary) bool { return c.State == "won" }
+		if c := lists.First(b.Candidates, won); c != nil {
 			r.Detail += fmt.Sprintf(", candidate %d of %d won", c.Number, len(b.Candidates))
 		}
 	case f.Tone == ui.Busy || still:
@@ -117,10 +118,6 @@ func row(s Standing, b runner.BatchSummary, last string) ui.Row {
 		r.Detail = b.Reason
 	}
 	return r
-}
-
-func winner(b runner.BatchSummary) *runner.CandidateSummary {
-	return lists.First(b.Candidates, func(c *runner.CandidateSummary) bool { return c.State == "won" })
 }
 
 // candidates are the marks of a tournament that is in progress: "✓ c1 1 312", "● c2", "✗ c3".

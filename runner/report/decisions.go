@@ -74,8 +74,7 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 			d.merged(e, name, say)
 		}
 	case runner.BatchPutBack:
-		say(routing.LogSpeculateAbort, "%s is repeated: its base (%s) failed; %s", name, d.names(e.On),
-			e.Reason)
+		say(routing.LogSpeculateAbort, "%s is repeated: its base (%s) failed; %s", name, d.names(e.On), e.Reason)
 		delete(d.on, e.Batch)
 	case runner.Note:
 		if text, ok := strings.CutPrefix(e.Reason, runner.FallbackNote); ok {

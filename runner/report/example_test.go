@@ -42,7 +42,7 @@ func (p *play) record(e runner.Event) {
 	p.add(e)
 	cmds = append(cmds, p.machine.Apply(p.events[len(p.events)-1])...)
 	for _, l := range p.machine.Lost() {
-		p.add(runner.Event{Kind: runner.BatchPutBack, Batch: l.Batch, Attempt: l.Attempt, On: l.On, Reason: l.Doing})
+		p.add(l)
 	}
 	pending := map[string]bool{}
 	for _, c := range p.machine.Pending() {

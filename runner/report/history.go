@@ -89,7 +89,7 @@ type failedGate struct {
 	Log      string
 }
 
-type finding struct{ Place, Rule, Message, Fix, Severity string }
+type finding struct{ Place, Rule, Message, Fix string }
 
 // maxFindings limits the findings of a gate in a report. The gate's log has all.
 const maxFindings = 20
@@ -137,7 +137,6 @@ func failedGateOf(r gates.Report) failedGate {
 		}
 		g.Findings = append(g.Findings, finding{
 			Place: place(f), Rule: ui.Sanitize(f.Rule), Message: ui.Sanitize(f.Message), Fix: ui.Sanitize(f.Fix),
-			Severity: ui.Sanitize(string(f.Severity)),
 		})
 	}
 	return g

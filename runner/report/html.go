@@ -28,14 +28,9 @@ var timelineStyle string
 
 // writePage writes v with the template of a page, with the style in it. what names the page in errors.
 func writePage(to io.Writer, text, what string, v any) error {
-	t, err := template.New("report").Parse(text)
-	if err == nil {
-		_, err = t.New("style").Parse(style)
-	}
-	if err == nil {
-		err = t.Execute(to, v)
-	}
-	if err != nil {
+	t := template.Must(template.New("report").Parse(text))
+	template.Must(t.New("style").Parse(style))
+	if err := t.Execute(to, v); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil

@@ -279,8 +279,9 @@ func approval(e runner.Event, whose string, say say) {
 
 // reviewed adds a line for the result of a review. It reports a skipped review only once.
 func (p *Printer) reviewed(e runner.Event, what string, say say) {
+	after := ""
 	if runner.KindOf(e.Command) == runner.Fidelity {
-		what = "fidelity"
+		what, after = "fidelity", phrase.After(ui.Sanitize(e.Reason))
 	}
 	switch e.Outcome {
 	case runner.OutcomeSkipped:
@@ -288,7 +289,11 @@ func (p *Printer) reviewed(e runner.Event, what string, say say) {
 			say(ui.Muted, "%s  skipped, %s", what, cmp.Or(e.Reason, "no review"))
 		}
 	case runner.OutcomeOK:
-		say(verdictTone(e.Review), "%s  %s%s", what, cmp.Or(reviewText(e.Review), "pass"), fidelityText(e))
+		tone := ui.Good
+		if e.Review != nil && e.Review.Verdict != runner.VerdictPass { // a merged batch may have any verdict
+			tone = ui.Warn
+		}
+		say(tone, "%s  %s%s", what, cmp.Or(reviewText(e.Review), "pass"), after)
 	case runner.OutcomeUndecided:
 		say(ui.Warn, "%s  %s: %s", what, reviewText(e.Review), e.Reason)
 	case runner.OutcomeShallow:
@@ -298,22 +303,6 @@ func (p *Printer) reviewed(e runner.Event, what string, say say) {
 	default:
 		say(trouble(e.Outcome), "%s  %s", what, p.wentWrong(e))
 	}
-}
-
-// fidelityText returns the result of a blueprint review, or why none was held.
-func fidelityText(e runner.Event) string {
-	if runner.KindOf(e.Command) != runner.Fidelity || e.Reason == "" {
-		return ""
-	}
-	return ": " + ui.Sanitize(e.Reason)
-}
-
-// verdictTone returns the tone of a review. A merged batch may have any verdict.
-func verdictTone(r *runner.ReviewInfo) ui.Tone {
-	if r == nil || r.Verdict == runner.VerdictPass {
-		return ui.Good
-	}
-	return ui.Warn
 }
 
 func reviewText(r *runner.ReviewInfo) string {

@@ -24,9 +24,8 @@ func Markdown(s runner.Summary, past *Past) string {
 	}
 	if len(s.Batches) > 0 {
 		b.WriteString("\n## Batches\n\n```mermaid\n" + mermaid(s) + "```\n\n")
-		b.WriteString(
-			"| # | batch | state | tries | agent | tier | time | tests | commit | cost | gates " +
-				"|\n|--:|---|---|--:|---|---|--:|---|---|--:|---|\n")
+		b.WriteString("| # | batch | state | tries | agent | tier | time | tests | commit | cost | gates " +
+			"|\n|--:|---|---|--:|---|---|--:|---|---|--:|---|\n")
 		for _, x := range s.Batches {
 			row := statusRow(Standing{Summary: s}, x, ui.Style{})
 			for i, c := range row {
@@ -211,7 +210,7 @@ func md(s string) string {
 
 func code(s string) string {
 	s = ui.Sanitize(s)
-	tick := strings.Repeat("`", longestRun(s, '`')+1)
+	tick := strings.Repeat("`", longestRun(s)+1)
 	if len(tick) > 1 {
 		return tick + " " + s + " " + tick
 	}
@@ -219,12 +218,13 @@ func code(s string) string {
 }
 
 // fenceFor returns a fence that s does not contain.
-func fenceFor(s string) string { return strings.Repeat("`", max(3, longestRun(s, '`')+1)) }
+func fenceFor(s string) string { return strings.Repeat("`", max(3, longestRun(s)+1)) }
 
-func longestRun(s string, of rune) int {
+// longestRun returns the number of backticks in the longest row of them.
+func longestRun(s string) int {
 	longest, n := 0, 0
 	for _, r := range s {
-		if r == of {
+		if r == '`' {
 			n++
 			longest = max(longest, n)
 		} else {

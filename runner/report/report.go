@@ -223,14 +223,6 @@ func agentName(agent, model string) string {
 	return agent
 }
 
-// commitOf returns the commit of a merged batch. Other batches have at most a candidate, which is not shown.
-func commitOf(b runner.BatchSummary) string {
-	if b.State != string(runner.Passed) {
-		return ""
-	}
-	return short(b.Commit)
-}
-
 func testsOf(before, after *int) string {
 	switch {
 	case before == nil && after == nil:

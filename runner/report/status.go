@@ -58,14 +58,16 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 			drop(i)
 		}
 	}
+	// The list of gates, which comes last, may overflow; titles need not shrink for it.
+	spare := func() int { return width - 24 - widthWithout(header[:len(header)-1], rows, title) }
 	for _, name := range []string{"commit", "tier", "agent", "tests", ">tries"} { // columns that a narrow terminal omits
-		if i := slices.Index(header, name); i > 0 && width > 0 && widthWithout(header, rows, title) > width-leastTitle {
+		if i := slices.Index(header, name); i > 0 && width > 0 && spare() < leastTitle {
 			drop(i)
 		}
 	}
 	room := 48
 	if width > 0 {
-		room = min(room, max(leastTitle, width-widthWithout(header, rows, title)))
+		room = min(room, max(leastTitle, spare()))
 	}
 	for _, r := range rows {
 		r[title] = ui.Cut(r[title], room, st.Ellipsis())
@@ -101,10 +103,6 @@ const leastTitle = 12 // cells of a title in a narrow table
 
 func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 	f, _ := s.face(b)
-	time := none
-	if b.DurationMS > 0 {
-		time = ui.Duration(millis(b.DurationMS))
-	}
 	last := gateMarks(b, st)
 	if len(last) == 0 && b.State != string(runner.Passed) {
 		why := ui.Sanitize(b.Reason)
@@ -115,15 +113,12 @@ func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 			last = []string{st.Faint(ui.Cut(why, 60, st.Ellipsis()))}
 		}
 	}
-	tier := none
-	if b.State != string(runner.Skipped) {
-		tier = orNone(tierOf(b))
-	}
 	return []string{
 		ui.Sanitize(b.Number), ui.Sanitize(b.Title), st.Tone(f.Tone, st.Icon(f.Tone)+" "+f.Word),
 		or(b.Attempts > 0, fmt.Sprint(b.Attempts)),
-		orNone(agentName(b.Agent, b.Model)), tier, time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), CostOf(b),
-		strings.Join(last, "  "),
+		orNone(agentName(b.Agent, b.Model)), or(b.State != string(runner.Skipped), orNone(tierOf(b))),
+		or(b.DurationMS > 0, ui.Duration(millis(b.DurationMS))), testsOf(b.TestsBefore, b.TestsAfter),
+		or(b.State == string(runner.Passed), orNone(short(b.Commit))), CostOf(b), strings.Join(last, "  "),
 	}
 }
 
@@ -209,11 +204,10 @@ func or(yes bool, s string) string {
 
 func orNone(s string) string { return or(s != "", s) }
 
-// widthWithout returns the width of a table without one of its columns. It also omits the last column: a long list
-// of gates may overflow, and titles need not shrink for it.
+// widthWithout returns the width of the columns of a header without one of them.
 func widthWithout(header []string, rows [][]string, column int) int {
 	sum := 0
-	for i := range len(header) - 1 {
+	for i := range header {
 		if i == column {
 			continue
 		}
@@ -223,7 +217,7 @@ func widthWithout(header []string, rows [][]string, column int) int {
 		}
 		sum += wide + 2
 	}
-	return sum + 24
+	return sum
 }
 
 func totals(s runner.Summary) string {

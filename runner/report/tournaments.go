@@ -88,51 +88,29 @@ func SamplingLog(events []runner.Event) []Line {
 				if !p.once(fmt.Sprintf("terms %s %d %d %d", e.Batch, e.Attempt, s.Candidate, s.Score)) {
 					continue // as in the first round
 				}
-				say(scoreTone(s), "%s: %s", candidateName(s.Candidate, s.Variant), termByTerm(s))
+				tone, terms := termByTerm(s)
+				say(tone, "%s: %s", candidateName(s.Candidate, s.Variant), terms)
 			}
-			say(judgedTone(e), "%s attempt %d: %s", name, e.Attempt, verdict(e))
+			tone, verdict := ui.Bad, "no candidate wins"
+			switch e.Outcome {
+			case runner.OutcomeOK:
+				tone, verdict = ui.Good, fmt.Sprintf("candidate %d wins", e.Candidate)
+			case runner.OutcomeUndecided:
+				tone, verdict = ui.Idle, "a synthesis is made"
+			}
+			say(tone, "%s attempt %d: %s: %s", name, e.Attempt, verdict, e.Reason)
 		}
 	}
 	return out
 }
 
-func scoreTone(s runner.CandScore) ui.Tone {
-	switch {
-	case s.Void != "":
-		return ui.Muted
-	case s.Passed:
-		return ui.Good
-	}
-	return ui.Bad
-}
-
-func judgedTone(e runner.Event) ui.Tone {
-	switch e.Outcome {
-	case runner.OutcomeOK:
-		return ui.Good
-	case runner.OutcomeUndecided:
-		return ui.Idle
-	}
-	return ui.Bad
-}
-
-func verdict(e runner.Event) string {
-	switch e.Outcome {
-	case runner.OutcomeOK:
-		return fmt.Sprintf("candidate %d wins: %s", e.Candidate, e.Reason)
-	case runner.OutcomeUndecided:
-		return "a synthesis is made: " + e.Reason
-	}
-	return "no candidate wins: " + e.Reason
-}
-
-// termByTerm formats a score with its measurements and points: "1 312 points: tests 12 adds 120, diff 51 adds 192".
-func termByTerm(s runner.CandScore) string {
+// termByTerm returns the tone of a score, and formats it with its measurements and points: "1 312 points: tests 12 adds 120, diff 51 adds 192".
+func termByTerm(s runner.CandScore) (ui.Tone, string) {
 	if s.Void != "" {
-		return "no verdict: " + s.Void
+		return ui.Muted, "no verdict: " + s.Void
 	}
 	if !s.Passed {
-		return "did not pass its gates"
+		return ui.Bad, "did not pass its gates"
 	}
 	var terms []string
 	for _, t := range s.Terms {
@@ -146,5 +124,5 @@ func termByTerm(s runner.CandScore) string {
 	if len(terms) > 0 {
 		text += ": " + strings.Join(terms, ", ")
 	}
-	return text
+	return ui.Good, text
 }

@@ -112,11 +112,12 @@ func (t *tracer) line(format string, args ...any) {
 	}
 }
 
-// table writes rows with one column cut so that the lines fit.
-func (t *tracer) table(header []string, rows [][]string, cut int) {
+// table writes rows with the second column cut so that the lines fit.
+func (t *tracer) table(header []string, rows [][]string) {
+	const cut = 1
 	room := 60
 	if t.width > 0 {
-		room = max(12, t.width-widthWithout(append(slices.Clone(header), ""), withEmpty(rows), cut)+24)
+		room = max(12, t.width-widthWithout(header, rows, cut))
 	}
 	for _, r := range rows {
 		r[cut] = ui.Cut(r[cut], room, t.st.Ellipsis())
@@ -129,15 +130,6 @@ func (t *tracer) table(header []string, rows [][]string, cut int) {
 	}
 }
 
-// withEmpty adds another column to each row, so that [widthWithout] counts the last.
-func withEmpty(rows [][]string) [][]string {
-	out := make([][]string, len(rows))
-	for i, r := range rows {
-		out[i] = append(slices.Clone(r), "")
-	}
-	return out
-}
-
 func (t *tracer) tone(f Face) string { return t.st.Tone(f.Tone, t.st.Icon(f.Tone)+" "+f.Word) }
 
 func (t *tracer) tasks(tasks []trace.Task) {
@@ -147,7 +139,7 @@ func (t *tracer) tasks(tasks []trace.Task) {
 			ui.Cut(orNone(ui.Sanitize(strings.Join(x.Requirements, ", "))), 40, t.st.Ellipsis()),
 		}
 	})
-	t.table([]string{"task", "title", "state", "commit", ">line", "requirements"}, rows, 1)
+	t.table([]string{"task", "title", "state", "commit", ">line", "requirements"}, rows)
 }
 
 func proofWords(x trace.Task) string {
@@ -287,7 +279,7 @@ func (t *tracer) requirements(list []trace.Requirement) {
 			fmt.Sprintf("%s:%d", ui.Sanitize(q.Path), q.Line),
 		})
 	}
-	t.table([]string{"requirement", "text", "state", "tasks", "stated at"}, rows, 1)
+	t.table([]string{"requirement", "text", "state", "tasks", "stated at"}, rows)
 }
 
 // problems lists what does not fit together.

@@ -182,8 +182,7 @@ func markdownTasks(b *strings.Builder, tasks []trace.Task) {
 	b.WriteString("\n## Tasks\n\n| task | title | state | commit | line | requirements |\n|---|---|---|---|--:|---|\n")
 	for _, x := range tasks {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s |\n", md(x.Name), md(x.Title), toneWords(stateFace(x.State)),
-			proofWords(x), x.Line,
-			md(orNone(strings.Join(x.Requirements, ", "))))
+			proofWords(x), x.Line, md(orNone(strings.Join(x.Requirements, ", "))))
 	}
 }
 
@@ -235,8 +234,7 @@ func markdownRequirements(b *strings.Builder, list []trace.Requirement) {
 	b.WriteString("\n## Requirements\n\n| requirement | text | state | tasks | stated at |\n|---|---|---|---|---|\n")
 	for _, q := range list {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s:%d |\n", md(q.ID), md(ui.Cut(q.Title, 120, "…")),
-			toneWords(stateFace(q.State)),
-			md(orNone(strings.Join(q.Tasks, ", "))), md(q.Path), q.Line)
+			toneWords(stateFace(q.State)), md(orNone(strings.Join(q.Tasks, ", "))), md(q.Path), q.Line)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // settingFiles are the files below a user's home that steer the programs that gates run. A room gets them as they were
-// before the first agent began. Globs, see [filepath.Match].
+// before the first agent began. Globs, see [path.Match].
 func settingFiles() []string {
 	return []string{
 		".gitconfig", ".config/git/*", // identity, line endings, URLs of private modules
@@ -69,14 +69,9 @@ func readHome(ctx context.Context, repo *git.Repo, environ []string) (home, erro
 		return h, nil
 	}
 	for _, pattern := range settingFiles() {
-		found, err := filepath.Glob(filepath.Join(h.real, filepath.FromSlash(pattern)))
-		if err != nil {
-			return h, fmt.Errorf("read the settings of the user: %w", err)
-		}
-		for _, path := range found {
-			if rel, err := filepath.Rel(h.real, path); err == nil {
-				h.read(rel, path)
-			}
+		found, _ := fs.Glob(os.DirFS(h.real), pattern)
+		for _, rel := range found {
+			h.read(rel, filepath.Join(h.real, filepath.FromSlash(rel)))
 		}
 	}
 	if dir := proc.Getenv(environ, "XDG_CONFIG_HOME"); dir != "" {

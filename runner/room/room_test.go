@@ -300,3 +300,20 @@ func TestCloseRemovesRooms(t *testing.T) {
 		t.Errorf("git still knows a room:\n%s", list)
 	}
 }
+
+// The path of the home may look like a pattern: its settings are found.
+func TestHomeLikePattern(t *testing.T) {
+	b := newBench(t)
+	home := filepath.Join(b.home, "ada[1]")
+	b.write(filepath.Join(home, ".gitconfig"), "[user]\n\tname = Ada\n")
+	b.write(filepath.Join(home, ".config/git/ignore"), "x\n")
+	h, err := readHome(t.Context(), b.Repo, []string{"HOME=" + home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".gitconfig", ".config/git/ignore"} {
+		if len(h.files[name].text) == 0 {
+			t.Errorf("%s is not among the settings", name)
+		}
+	}
+}

@@ -116,12 +116,12 @@ func (f *dirNames) lacks(name string) bool { return !f.many && !f.lower[name] }
 
 // match returns the paths in the folder that a pattern for names matches.
 func (f *dirNames) match(pattern string) []string {
+	names := f.names
 	if f.many {
-		found, _ := filepath.Glob(filepath.Join(f.path, pattern))
-		return found
+		names, _ = fs.Glob(os.DirFS(f.path), pattern)
 	}
 	var found []string
-	for _, name := range f.names {
+	for _, name := range names {
 		if ok, err := filepath.Match(pattern, name); ok && err == nil {
 			found = append(found, filepath.Join(f.path, name))
 		}

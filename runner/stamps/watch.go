@@ -226,7 +226,7 @@ type spot struct {
 	name  string // in dir, or a pattern for names
 	lower string // name in lower case; "" for a pattern
 	path  string
-	glob  string // pattern with wildcards in the folders too; the fields above are empty then
+	glob  string // pattern below path, with wildcards in the folders too; dir, name and lower are empty then
 }
 
 // prepare lists the spots. The environment and the folders above do not change.
@@ -236,7 +236,9 @@ func (w *Watch) prepare() {
 		dir, name := filepath.Dir(path), filepath.Base(path)
 		switch {
 		case strings.Contains(dir, "*"):
-			return spot{place: p, glob: path}
+			above := filepath.Dir(path[:strings.IndexByte(path, '*')] + "*") // it may look like a pattern, but is none
+			glob, _ := filepath.Rel(above, path)
+			return spot{place: p, path: above, glob: filepath.ToSlash(glob)}
 		case folders[dir] == nil:
 			folders[dir] = &dirNames{path: dir}
 			w.dirs = append(w.dirs, folders[dir])
@@ -296,9 +298,9 @@ func (w *Watch) each(f func(path string, p place)) {
 					f(s.path, s.place)
 				}
 			case s.glob != "":
-				found, _ := filepath.Glob(s.glob)
-				for _, path := range found {
-					visit(path, s.place)
+				found, _ := fs.Glob(os.DirFS(s.path), s.glob)
+				for _, name := range found {
+					visit(filepath.Join(s.path, filepath.FromSlash(name)), s.place)
 				}
 			default:
 				for _, path := range s.dir.match(s.name) {

@@ -98,3 +98,23 @@ func TestWatchReportsNewFiles(t *testing.T) {
 		t.Errorf("changes are %q, want %q", got, want)
 	}
 }
+
+// The path of the home may look like a pattern: a file is found below each folder that the table's pattern matches.
+func TestWatchInHomeLikePattern(t *testing.T) {
+	for _, name := range []string{"ada", "ada[1]"} {
+		home := filepath.Join(t.TempDir(), name)
+		site := filepath.Join(home, ".local", "lib", "python3.12", "site-packages")
+		if err := os.MkdirAll(site, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w := New([]string{"HOME=" + home}, t.TempDir(), nil)
+		w.Take()
+		path := filepath.Join(site, "x.pth")
+		if err := os.WriteFile(path, []byte("import os\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(w.Changes(), func(c Change) bool { return c.Path == path }) {
+			t.Errorf("%s: no change of %s", name, path)
+		}
+	}
+}

@@ -107,10 +107,7 @@ const restful = time.Hour
 // leftSessions lists the sessions of tasks that are over. A task closes its session at the end, unless its process is
 // killed.
 func leftSessions(p *cli.Project, sums []runner.Summary, active map[string]bool) ([]local.Leftover, error) {
-	files, err := filepath.Glob(filepath.Join(p.Layout.Sessions(), "session_*.sqlite"))
-	if err != nil {
-		return nil, err
-	}
+	files := p.Layout.Glob(filepath.Join(p.Layout.Sessions(), "session_*.sqlite"))
 	ofRun := map[string]bool{} // by file: whether its run is unfinished
 	for _, s := range sums {
 		for _, b := range s.Batches {
@@ -157,10 +154,7 @@ func leftFiles(p *cli.Project, kind string, files []string,
 
 // leftTasks lists the plans generated from tasks that no run needs any more. The journal keeps their text.
 func leftTasks(p *cli.Project, sums []runner.Summary) ([]local.Leftover, error) {
-	files, err := filepath.Glob(filepath.Join(p.Layout.Tasks(), "*.md"))
-	if err != nil {
-		return nil, err
-	}
+	files := p.Layout.Glob(filepath.Join(p.Layout.Tasks(), "*.md"))
 	finished := map[string]bool{} // by plan: whether all of its runs are done
 	for _, s := range sums {
 		done, known := finished[s.Plan]
@@ -168,6 +162,7 @@ func leftTasks(p *cli.Project, sums []runner.Summary) ([]local.Leftover, error) 
 	}
 	names := map[string]string{} // by file
 	for _, path := range files {
+		var err error
 		if names[path], err = p.PlanPath(path); err != nil {
 			return nil, err
 		}

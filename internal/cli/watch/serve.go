@@ -84,7 +84,7 @@ func listen(ctx context.Context, p *cli.Project, o serveOptions) (*web.Server, e
 	if err != nil {
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	pages, err := page.New(page.Options{
+	pages := page.New(page.Options{
 		Name: filepath.Base(p.Repo.Root), Layout: p.Layout, Repo: p.Repo, Alive: p.LookAlive, Now: time.Now, Zone: time.Local,
 		Sign:    func(j *store.Journal) { _ = p.Signed(j) }, // a sandbox hides the key, and the page only lists
 		Waiting: func(ctx context.Context) (page.Waiting, error) { return waitingFor(ctx, p), nil },
@@ -99,9 +99,6 @@ func listen(ctx context.Context, p *cli.Project, o serveOptions) (*web.Server, e
 		},
 		Format: p.FormatOf,
 	})
-	if err != nil {
-		return nil, err
-	}
 	server, err := web.Listen(ctx,
 		web.Options{Addr: o.addr, Insecure: o.insecure, Name: p.Repo.Root, Key: key, Pages: pages})
 	switch {
