@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/literal"
 )
 
 // mixed reports whether a key has a digit and is not a sequence of words with hyphens, such as the name of a CSS class.
