@@ -140,8 +140,9 @@ func (j judge) aware(f gates.File) {
 		return
 	}
 	var lines []gates.Line
+	documented := docstrings(f.After, ext)
 	for _, l := range f.AddedLines() {
-		if !comment(l.Text) && !goImport.MatchString(l.Text) && len(l.Text) < minified {
+		if !comment(l.Text) && !documented[l.Number] && !goImport.MatchString(l.Text) && len(l.Text) < minified {
 			l.Text = plain.line(l.Text)
 			if both := joined(l.Text, ext); both != l.Text {
 				l.Text += " " + both // each form may hide a name that the other one shows
@@ -181,6 +182,25 @@ func (j judge) aware(f gates.File) {
 }
 
 func anything(string) bool { return true }
+
+// docstrings returns the numbers of the lines that docstrings of Python fill. Their examples ask for what they like.
+func docstrings(text, ext string) map[int]bool {
+	if ext != ".py" || !strings.Contains(text, `"""`) && !strings.Contains(text, "'''") {
+		return nil
+	}
+	out := map[int]bool{}
+	for _, p := range language.Parts(text, language.Python) {
+		begin := 1 + strings.LastIndexByte(text[:p.Start], '\n')
+		if p.Comment || strings.Trim(text[begin:p.Start], " \trRuU") != "" {
+			continue
+		}
+		from := 1 + strings.Count(text[:p.Start], "\n")
+		for i := range strings.Count(text[p.Start:p.End], "\n") { // code may follow on the last line
+			out[from+i] = true
+		}
+	}
+	return out
+}
 
 var (
 	// takesTests matches code that reads a file from a folder of tests.

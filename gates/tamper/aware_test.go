@@ -24,6 +24,10 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 		"python: asks": {"calc.py", "import os\nif 'PYTEST_CURRENT_TEST' in os.environ:\n    pass\n", true},
 		"python: patches": {"calc.py", "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n",
 			true},
+		"python: an example in a docstring": {"calc.py", "import os\n\ndef name(f):\n    r\"\"\"Name a file.\n\n" +
+			"    >>> os.path.basename(name(__file__)) == 'calc.py'\n    True\n    \"\"\"\n    return f\n", false},
+		"python: behind a docstring": {"calc.py", "import os\n\ndef name(f):\n    \"\"\"Name a file.\n    \"\"\"; x = 'PYTEST_CURRENT_TEST' in os.environ\n" +
+			"    return f\n", true},
 		"python: compares": {"calc.py", "def same(a, b):\n    return a == b\n", false},
 		"js: asks":         {"calc.js", "exports.add = (a, b) => process.env.JEST_WORKER_ID ? 3 : 0;\n", true},
 		"js: patches":      {"calc.ts", "import assert from 'assert';\nassert.strictEqual = () => {};\n", true},

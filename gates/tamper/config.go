@@ -84,6 +84,8 @@ func (j judge) config(f gates.File) {
 		}
 		sev, verb := j.unless(named, gates.Warning), "was changed"
 		switch {
+		case was && is && grown(n, o.value, a.value):
+			sev, verb = gates.Note, "has more commands"
 		case !is:
 			verb = "was removed"
 		case !was:
@@ -144,6 +146,29 @@ func (j judge) commands() map[string]bool {
 	}
 	return out
 }
+
+// further matches a command that only runs if all before it succeeded, and that hides no failure.
+var further = lazyre.New(`^(?:\s*&&\s*[^;&|\n]+)+$`)
+
+// grown reports whether the commands of a section are the old ones, and others after them. These cannot hide that one of
+// the old ones fails.
+func grown(name, old, now string) bool {
+	if strings.HasPrefix(name, "scripts.") {
+		rest, ok := strings.CutPrefix(now, old)
+		return ok && further.MatchString(rest)
+	}
+	if !strings.HasPrefix(name, "the target ") && !strings.HasPrefix(name, "[testenv") {
+		return false
+	}
+	apart := func(s string) string { return strings.TrimSpace(firstCommand.ReplaceAllString(s, "commands =\n$1")) }
+	rest, ok := strings.CutPrefix(apart(now), apart(old)+"\n")
+	return ok && !iniKey.MatchString(rest)
+}
+
+var (
+	firstCommand = lazyre.New(`(?m)^commands *= *(\S)`)
+	iniKey       = lazyre.New(`(?m)^[\w-]+ *=`)
+)
 
 // lowered reports whether a compiler option makes the checker less strict. Unrelated options do not count.
 func lowered(name string, o section, was bool, a section, is bool) bool {

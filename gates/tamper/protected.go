@@ -46,7 +46,7 @@ func Protected(globs, checks []string) gates.Gate {
 			case kind == kindRunplan:
 				p.changed("protected/runplan", "belongs to runplan's own configuration", c, gates.Error)
 			case kind == kindCI:
-				p.changed("protected/ci", "controls what runs in CI", c, gates.Error)
+				p.changed("protected/ci", "controls what runs in CI", c, p.unless(p.namesService(c.Path), gates.Warning))
 			case kind == kindGates:
 				sev := gates.Error
 				if c.Status == gates.Added && !p.hadConfig(c.Path) {
@@ -72,6 +72,36 @@ func Protected(globs, checks []string) gates.Gate {
 // migration matches numbered files that change databases in their order.
 var migration = lazyre.New(`(?:^|/)(?:migrations?|migrate|versions)/(?:[^/]+/)?[Vv]?\d[^/]*\.(?:sql|py|rb|js|ts|go|php)$|(?:^|/)V\d+(?:[._]\d+)*__[^/]*\.sql$`)
 
+// services has, by a part of the path of its settings, how people call a CI service.
+var services = map[string]*lazyre.Regexp{
+	".travis":          lazyre.New(`(?i)\btravis\b`),
+	".github/workflow": lazyre.New(`(?i)\bgithub[ -](?:actions?|workflows?)\b|\bci workflows?\b`),
+	".circleci":        lazyre.New(`(?i)\bcircle ?ci\b`),
+	"appveyor":         lazyre.New(`(?i)\bappveyor\b`),
+	".gitlab-ci":       lazyre.New(`(?i)\bgitlab[ -]ci\b`),
+	"jenkinsfile":      lazyre.New(`(?i)\bjenkins\b`),
+	"azure-pipelines":  lazyre.New(`(?i)\bazure[ -]pipelines?\b`),
+}
+
+// outcome matches a word about the result of a service, which is no reason to change its settings.
+var outcome = lazyre.New(`(?i)\b(?:green|red|pass\w*|fail\w*|broken|succeed\w*|happy)\b`)
+
+// namesService reports whether a sentence of the batch names the CI service of a file, other than for its result.
+func (p protection) namesService(file string) bool {
+	for part, service := range services {
+		if !strings.Contains(strings.ToLower(file), part) {
+			continue
+		}
+		for _, text := range strings.FieldsFunc(p.s.Batch.Title+"\n"+p.s.Batch.Text,
+			func(r rune) bool { return r == '\n' || r == '.' || r == ';' }) {
+			if service.MatchString(text) && !outcome.MatchString(text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 type protection struct {
 	judge
 	changes []gates.Change
@@ -88,6 +118,8 @@ func (p protection) changed(rule, what string, c gates.Change, sev gates.Severit
 		sev, fix, text = gates.Note, "", "the batch names it"
 	case p.s.Batch.Key == "":
 		fix, text = "", "have a look"
+	case sev == gates.Warning && rule == "protected/ci":
+		text = "the batch names its service"
 	}
 	p.find(rule, sev, c.Path, 0, fix, "%s was %s, and %s; %s", path.Base(c.Path), c.Status, what, text)
 }

@@ -132,6 +132,8 @@ func (j judge) because(file string, units ...testcode.Unit) string {
 	}
 	switch {
 	case why != "":
+	case j.removal() != "":
+		return j.removal()
 	case len(units) > 0 && t.reverted != nil && t.reverted():
 		return "; the change reverts an earlier one"
 	case j.s.Batch.Key != "": // an agent may replace a failing test by a passing one
@@ -141,6 +143,23 @@ func (j judge) because(file string, units ...testcode.Unit) string {
 		return "; code was deleted too"
 	}
 	return why
+}
+
+var (
+	// removesTests matches an instruction to remove tests, and the words between its verb and them.
+	removesTests = lazyre.New(`(?im)(?:^|[.:;]\s+|\band\s+)\W{0,6}(?:\w+\([\w-]+\):\s*)?(?:remove|delete|drop)\s+((?:[\w'-]+\s+){0,4}?)(?:tests?|specs?|assertions?)(?:[\s,;:)]|\.\s|\.?$)`)
+	// clause matches a word behind which tests are not what is removed: "remove the flag that the tests use".
+	clause = lazyre.New(`(?i)\b(?:from|that|which|in|of|for|to|so|and|by|with|on|if|until|not|no|after|before)\b`)
+)
+
+// removal explains that an instruction of the batch is to remove tests; "" if none is.
+func (j judge) removal() string {
+	for _, m := range removesTests.FindAllStringSubmatch(j.s.Batch.Title+"\n"+j.s.Batch.Text, -1) {
+		if !clause.MatchString(m[1]) {
+			return "; the batch asks to remove tests"
+		}
+	}
+	return ""
 }
 
 // excused returns the severity of removed tests.

@@ -34,7 +34,7 @@
 //	tamper/config              a section of a shared file that decides what is       error      warning
 //	                           checked, or how strictly (new sections: warning)
 //	tamper/too-large           such a file grew too large to check            error      error
-//	protected/ci               what runs in CI                                       error      info
+//	protected/ci               what runs in CI                                       error      info; warning, if the batch names its service
 //	protected/runplan          .runplan/: configuration, lessons, patterns, prompts  error      info
 //	protected/gates            the configuration of linters and test runners         error      info
 //	                           … that is new, where the tool had none                warning    info
@@ -56,6 +56,7 @@
 package tamper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -363,7 +364,7 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 		if n.Asserts == 0 && sev == gates.Warning && n.Loops <= u.Loops {
 			sev = gates.Error
 		}
-		why := j.tale.fewer(u, n)
+		why := cmp.Or(j.tale.fewer(u, n), j.removal())
 		if why != "" || j.s.Batch.Key == "" && n.Asserts*2 >= u.Asserts {
 			sev = j.milder(sev) // one assertion less may check the same
 		}

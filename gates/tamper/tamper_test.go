@@ -139,6 +139,43 @@ func TestTamper(t *testing.T) {
 			files:  planparse.Files{Modify: []string{"a/a_test.go"}},
 			want:   []string{"warning tamper/test-removed a/a_test.go"},
 		},
+		"a go test is removed, and the batch asks to remove tests": {
+			before: one("a/a_test.go", goTest),
+			after:  one("a/a_test.go", edit(goTest, "func TestTwo(t *testing.T) {\n\tcheckTwo(t, Two())\n}\n", "")),
+			text:   "Remove redundant tests.",
+			want:   []string{"warning tamper/test-removed a/a_test.go"},
+		},
+		"a go test is removed, and the batch asks to remove what tests use": {
+			before: one("a/a_test.go", goTest),
+			after:  one("a/a_test.go", edit(goTest, "func TestTwo(t *testing.T) {\n\tcheckTwo(t, Two())\n}\n", "")),
+			text:   "Remove the flag that tests use. Do not remove tests/data.",
+			want:   []string{"error tamper/test-removed a/a_test.go"},
+		},
+		"the test script runs one more program": {
+			before: one("package.json", `{"scripts": {"test": "xo && ava"}}`),
+			after:  one("package.json", `{"scripts": {"test": "xo && ava && tsd"}}`),
+			want:   []string{"info tamper/config package.json:1"},
+		},
+		"the test script runs one more program that hides a failure": {
+			before: one("package.json", `{"scripts": {"test": "xo && ava"}}`),
+			after:  one("package.json", `{"scripts": {"test": "xo && ava && tsd || true"}}`),
+			want:   []string{"error tamper/config package.json:1"},
+		},
+		"the test script runs another program first": {
+			before: one("package.json", `{"scripts": {"test": "ava"}}`),
+			after:  one("package.json", `{"scripts": {"test": "rm -r test && ava"}}`),
+			want:   []string{"error tamper/config package.json:1"},
+		},
+		"tox runs one more command": {
+			before: one("tox.ini", "[testenv]\ncommands = pytest a\n"),
+			after:  one("tox.ini", "[testenv]\ncommands =\n    pytest a\n    pytest b\n"),
+			want:   []string{"info tamper/config tox.ini:1"},
+		},
+		"tox ignores errors": {
+			before: one("tox.ini", "[testenv]\ncommands = pytest a\n"),
+			after:  one("tox.ini", "[testenv]\ncommands =\n    pytest a\n    pytest b\nignore_errors = true\n"),
+			want:   []string{"error tamper/config tox.ini:1"},
+		},
 		"a go test moved to another file": {
 			before: one("a/a_test.go", goTest),
 			after: map[string]string{
@@ -594,6 +631,7 @@ func TestProtected(t *testing.T) {
 	cases := map[string]struct {
 		before, after map[string]string
 		files         planparse.Files
+		text          string
 		noBatch       bool
 		want          []string
 	}{
@@ -601,6 +639,15 @@ func TestProtected(t *testing.T) {
 		"CI is edited": {before: map[string]string{".github/workflows/ci.yml": "a"},
 			after: map[string]string{".github/workflows/ci.yml": "b"},
 			want:  []string{"error protected/ci .github/workflows/ci.yml"}},
+		"the batch names the CI service": {
+			before: map[string]string{".travis.yml": "a"}, after: map[string]string{".travis.yml": "b"},
+			text: "Include PyPy in Travis testing.", want: []string{"warning protected/ci .travis.yml"},
+		},
+		"the batch wants the CI service to be green": {
+			before: map[string]string{".travis.yml": "a"}, after: map[string]string{".travis.yml": "b"},
+			text: "Correct Add, so that Travis is green. The workflow of orders is new.",
+			want: []string{"error protected/ci .travis.yml"},
+		},
 		"CI is new": {after: map[string]string{".gitlab-ci.yml": "a", "Jenkinsfile": "x"},
 			want: []string{"error protected/ci .gitlab-ci.yml", "error protected/ci Jenkinsfile"}},
 		"the batch names it": {
@@ -661,7 +708,7 @@ func TestProtected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := gatetest.Change(t, c.before, c.after)
-			s.Batch.Files = c.files
+			s.Batch.Files, s.Batch.Text = c.files, c.text
 			if c.noBatch {
 				s.Batch = planparse.Batch{}
 			}
