@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/gates/reporters"
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/glob"
 )
 
 // reportFile is a report that a test runner writes outside of the tree.
@@ -66,11 +67,7 @@ func (f reportFile) read(read func(io.Reader) (testout.Result, error)) (res test
 
 // readAll reads the reports of several processes in the folder, and removes them. ok is false if there are none.
 func (f reportFile) readAll(read func(io.Reader) (testout.Result, error)) (res testout.Result, ok bool) {
-	found, err := filepath.Glob(filepath.Join(f.folder, "*.report"))
-	if err != nil {
-		return res, false
-	}
-	for _, name := range found {
+	for _, name := range glob.Below(f.folder, "*.report") {
 		one, whole := reportFile{name: name}.read(read)
 		if !whole {
 			return testout.Result{}, false

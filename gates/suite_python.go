@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
@@ -346,9 +347,9 @@ func PythonLibrary() []string { return strings.Fields(pythonLibrary) }
 // pytest and builds a part of its package: then an installed copy is tested.
 func (w *Look) sourcePath(ctx context.Context, root string) []string {
 	dir := filepath.Join(w.at(root), "src")
-	packages, err := filepath.Glob(filepath.Join(dir, "*", "__init__.py"))
+	packages := glob.Below(dir, "*/__init__.py")
 	config := pytestConfig(w.subject.Dir, root)
-	if err != nil || len(packages) == 0 || exists(w.subject.Dir, root, "src/__init__.py") ||
+	if len(packages) == 0 || exists(w.subject.Dir, root, "src/__init__.py") ||
 		pythonPath.MatchString(readText(w.subject.Dir, path.Dir(config), path.Base(config))) {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -189,9 +190,8 @@ var versionNumber = lazyre.New(`(?:^|[\s@v(/"])(?:go)?(\d+\.\d+(?:\.\d+)*(?:[-+.
 func (e *examiner) ownVersion(at, name string) string {
 	full := filepath.Join(e.dir, filepath.FromSlash(at))
 	if before, _, ok := strings.Cut(at, "/bin/"); ok { // of a virtual environment
-		site := filepath.Join(e.dir, filepath.FromSlash(before), "lib", "*", "site-packages",
-			strings.ReplaceAll(name, "-", "_")+"-*.dist-info")
-		if found, err := filepath.Glob(site); err == nil && len(found) > 0 {
+		site := "lib/*/site-packages/" + strings.ReplaceAll(name, "-", "_") + "-*.dist-info"
+		if found := glob.Below(filepath.Join(e.dir, filepath.FromSlash(before)), site); len(found) > 0 {
 			_, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(found[0]), ".dist-info"), "-")
 			return phrase.CutBytes(version, 60)
 		}

@@ -2,10 +2,12 @@ package baseline
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
@@ -45,7 +47,7 @@ func missingPackage(gate string, rep, before gates.Report, s gates.Subject) stri
 func ofProject(dir, name string) bool {
 	for _, at := range []string{"", "*", "src", "src/*"} {
 		for _, suffix := range []string{"", ".py", ".pyx", ".c", ".rs"} {
-			if found, err := filepath.Glob(filepath.Join(dir, at, name+suffix)); err == nil && len(found) > 0 {
+			if len(glob.Below(dir, path.Join(at, name+suffix))) > 0 {
 				return true
 			}
 		}
@@ -55,12 +57,9 @@ func ofProject(dir, name string) bool {
 
 // declared reports whether a file of the root asks for a package of Node or Ruby.
 func declared(dir, name string) bool {
-	files := []string{"package.json", "Gemfile"}
-	if specs, err := filepath.Glob(filepath.Join(dir, "*.gemspec")); err == nil {
-		files = append(files, lists.Map(specs, filepath.Base)...)
-	}
+	files := append(glob.Below(dir, "*.gemspec"), filepath.Join(dir, "package.json"), filepath.Join(dir, "Gemfile"))
 	for _, f := range files {
-		if text, err := os.ReadFile(filepath.Join(dir, f)); err == nil &&
+		if text, err := os.ReadFile(f); err == nil &&
 			(strings.Contains(string(text), `"`+name+`"`) || strings.Contains(string(text), `'`+name+`'`)) {
 			return true
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/seal"
 )
@@ -64,11 +65,8 @@ func Surroundings(p Place) string {
 		}
 		for _, venv := range []string{".venv", "venv"} {
 			stat(filepath.Join(at, venv, "pyvenv.cfg"))
-			sites, err := filepath.Glob(filepath.Join(at, venv, "lib", "*", "site-packages"))
-			if err == nil {
-				for _, s := range sites {
-					stat(s)
-				}
+			for _, s := range glob.Below(at, venv+"/lib/*/site-packages") {
+				stat(s)
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
@@ -263,8 +264,7 @@ func (d dependency) pythonLicence(s gates.Subject, root string) string {
 	want := normal(d.name)
 	for _, venv := range []string{".venv", "venv", "env", "../.venv"} {
 		base := filepath.Join(s.Dir, filepath.FromSlash(path.Join(root, venv)))
-		sites, _ := filepath.Glob(filepath.Join(base, "lib", "python*", "site-packages"))
-		for _, site := range append(sites, filepath.Join(base, "Lib", "site-packages")) {
+		for _, site := range append(glob.Below(base, "lib/python*/site-packages"), filepath.Join(base, "Lib", "site-packages")) {
 			entries, _ := os.ReadDir(site)
 			for _, e := range entries {
 				name, _, ok := strings.Cut(e.Name(), "-")

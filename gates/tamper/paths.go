@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/tamper/section"
 )
 
 // isSnapshot reports whether a file is a recorded answer that tests compare with.
@@ -61,4 +62,4 @@ func family(p string) string {
 }
 
 // mixed reports whether a file contains settings of gates and other settings.
-func mixed(p string) bool { return reader(p, nil) != nil }
+func mixed(p string) bool { return section.Reader(p, nil) != nil }

@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
@@ -264,11 +265,7 @@ func (a *App) LoadConfig(projectFile string) (*config.Loaded, error) {
 
 // nearFile returns a question about the markdown file whose path a mistyped one resembles.
 func nearFile(path string) string {
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.md"))
-	if err != nil {
-		return ""
-	}
-	if near := config.Similar(filepath.Clean(path), files); near != "" {
+	if near := config.Similar(filepath.Clean(path), glob.Below(filepath.Dir(path), "*.md")); near != "" {
 		return "did you mean " + near + "? "
 	}
 	return ""

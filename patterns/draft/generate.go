@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/patterns"
 )
@@ -235,11 +236,7 @@ func Write(dir string, files []Generated) (kept []string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("write the generated rules: %w", err)
 	}
-	old, err := filepath.Glob(filepath.Join(dir, "lesson-*.yml"))
-	if err != nil {
-		return nil, fmt.Errorf("read the generated rules in %s: %w", dir, err)
-	}
-	for _, name := range old {
+	for _, name := range glob.Below(dir, "lesson-*.yml") {
 		current := slices.ContainsFunc(files, func(g Generated) bool { return g.Name == filepath.Base(name) })
 		if current || !generated(name) {
 			continue

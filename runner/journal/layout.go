@@ -5,11 +5,11 @@ package journal
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -153,11 +153,7 @@ func (l Layout) Rel(path string) string {
 // Glob returns the files below the folder that match a path of the layout with * in it, sorted. In the path of the folder
 // itself, which belongs to the user, no character has a meaning.
 func (l Layout) Glob(pattern string) []string {
-	names, _ := fs.Glob(os.DirFS(l.Root), l.Rel(pattern)) // only a bad pattern is an error
-	for i, name := range names {
-		names[i] = filepath.Join(l.Root, filepath.FromSlash(name))
-	}
-	return names
+	return glob.Below(l.Root, l.Rel(pattern))
 }
 
 // RunBranch returns the branch into which a run merges its batches.

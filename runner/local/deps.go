@@ -15,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -72,8 +73,7 @@ func userSites(root string, environ []string) []string {
 	if !python || home == "" {
 		return nil
 	}
-	found, _ := fs.Glob(os.DirFS(home), ".local/lib/python*/site-packages")
-	return lists.Map(found, func(name string) string { return filepath.Join(home, name) })
+	return glob.Below(home, ".local/lib/python*/site-packages")
 }
 
 // stale lists the packages of the tree in dir whose dependencies differ from those of the checkout.

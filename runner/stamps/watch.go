@@ -14,6 +14,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/glob"
 )
 
 // maxContent is the size in bytes up to which a file is kept in memory, so that it can be restored.
@@ -298,9 +300,8 @@ func (w *Watch) each(f func(path string, p place)) {
 					f(s.path, s.place)
 				}
 			case s.glob != "":
-				found, _ := fs.Glob(os.DirFS(s.path), s.glob)
-				for _, name := range found {
-					visit(filepath.Join(s.path, filepath.FromSlash(name)), s.place)
+				for _, path := range glob.Below(s.path, s.glob) {
+					visit(path, s.place)
 				}
 			default:
 				for _, path := range s.dir.match(s.name) {

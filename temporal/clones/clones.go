@@ -23,6 +23,7 @@ import (
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -70,11 +71,7 @@ func Take(dir string, now func() time.Time) (f *Folder, killed int, err error) {
 	if err := atomicfile.SweepFolder(dir); err != nil {
 		return nil, 0, err
 	}
-	halves, err := filepath.Glob(filepath.Join(dir, "*"+half))
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, h := range halves {
+	for _, h := range glob.Below(dir, "*"+half) {
 		if err := git.RemoveAll(h); err != nil {
 			return nil, 0, err
 		}

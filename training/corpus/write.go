@@ -16,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
 )
@@ -174,11 +175,7 @@ func (b Built) Write(root string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write the corpus: %w", err)
 	}
-	old, err := filepath.Glob(filepath.Join(dir, ".building-*"))
-	if err != nil {
-		return err
-	}
-	for _, o := range old {
+	for _, o := range glob.Below(dir, ".building-*") {
 		if err := os.RemoveAll(o); err != nil {
 			return fmt.Errorf("write the corpus: %w", err)
 		}

@@ -64,14 +64,16 @@ func layers() []layer {
 		{"runner/failures", []string{"gates", "runner", "internal"}},
 		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/lists", "internal/phrase",
 			"internal/prompt"}},
+		{"internal/glob", nil},
 		{"internal/lists", nil},
 		{"internal/prompt", nil},
 		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/journal", "runner/room",
 			"runner/stamps", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing",
 			"sampling", "internal"}},
-		{"runner/journal", []string{"runner", "gates", "planparse", "internal/rooted", "internal/store"}}, // only reads
+		{"runner/journal", []string{"runner", "gates", "planparse", "internal/glob", "internal/rooted",
+			"internal/store"}}, // only reads
 		{"runner/room", []string{"internal/git", "internal/lists", "internal/proc", "internal/phrase"}},
-		{"runner/stamps", []string{"internal/atomicfile", "internal/lazyre", "internal/tables"}}, // it knows nothing of runs
+		{"runner/stamps", []string{"internal/atomicfile", "internal/glob", "internal/lazyre", "internal/tables"}}, // it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
 		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
 		{"runner/story", []string{"runner", "gates", "internal"}},
@@ -148,7 +150,7 @@ func layers() []layer {
 		{"trust/intent", []string{"llm", "trust", "internal"}},
 		{"lessons", []string{"internal"}},
 		{"patterns", []string{"lessons", "internal"}},
-		{"patterns/draft", []string{"patterns", "internal/lists", "internal/phrase"}},
+		{"patterns/draft", []string{"patterns", "internal/glob", "internal/lists", "internal/phrase"}},
 		{"llm", []string{"internal"}},
 		{"tools/llmtest", []string{"llm", "internal"}},
 		{"knowledge", []string{"knowledge/chunks", "knowledge/outline", "llm", "patterns", "internal"}},

@@ -1,4 +1,4 @@
-package tamper
+package section
 
 import (
 	"strings"
@@ -13,17 +13,17 @@ func FuzzSections(f *testing.F) {
 	f.Add("Makefile", "test check: a ## b\n\tx\n    y\n")
 	f.Add("setup.cfg", "[flake8]\nx=1\n[y]\n")
 	f.Fuzz(func(t *testing.T, name, text string) {
-		r := reader(name, nil)
+		r := Reader(name, nil)
 		if r == nil || len(text) > 1<<14 {
 			return
 		}
-		a, b := byName(r(text)), byName(r(text))
+		a, b := ByName(r(text)), ByName(r(text))
 		for n, s := range a {
-			if b[n].value != s.value && !strings.Contains(s.value, "\n") {
-				t.Errorf("%q: %q is %q and %q", text, n, s.value, b[n].value)
+			if b[n].Value != s.Value && !strings.Contains(s.Value, "\n") {
+				t.Errorf("%q: %q is %q and %q", text, n, s.Value, b[n].Value)
 			}
-			if s.line < 1 {
-				t.Errorf("%q: line %d", text, s.line)
+			if s.Line < 1 {
+				t.Errorf("%q: line %d", text, s.Line)
 			}
 		}
 	})
