@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -384,7 +385,25 @@ func (o Options) hollow(s gates.Subject, name string) bool {
 		return !slices.Contains(fullLines([]byte(s.Batch.Text)), l)
 	})
 	return err == nil && len(data) < 4<<10 && !asked && (strings.TrimSpace(filler.ReplaceAllString(text, "")) == "" ||
-		!language.IsTest(name) && (stub(name, text) || later.MatchString(text) && !abstract.MatchString(text)))
+		!language.IsTest(name) && (stub(name, text) || later.MatchString(text) && !abstract.MatchString(text) ||
+			strings.HasSuffix(name, ".py") && unwritten(text)))
+}
+
+var (
+	// classes matches a class of Python with its body, and classHead its first line.
+	classes   = lazyre.New(`(?m)^class (\w+).*:\n((?:(?:[ \t].*)?\n)*)`)
+	classHead = lazyre.New(`(?m)^\s*class \w+.*$`)
+)
+
+// unwritten reports whether a file of Python makes an object of a class of its own with a method that is not written
+// yet. Of a base class, no object is made there, or another class completes it.
+func unwritten(text string) bool {
+	code := filler.ReplaceAllString(text, "")
+	heads, rest := strings.Join(classHead.FindAllString(code, -1), "\n"), classHead.ReplaceAllString(code, "")
+	return slices.ContainsFunc(classes.FindAllStringSubmatch(code, -1), func(m []string) bool {
+		return strings.Contains(m[2], "raise NotImplementedError") &&
+			regexp.MustCompile(`\b`+m[1]+`\(`).MatchString(rest) && !regexp.MustCompile(`\(.*\b`+m[1]+`\b`).MatchString(heads)
+	})
 }
 
 // stub reports whether a file declares functions and all of them do nothing: they return what they get, refuse

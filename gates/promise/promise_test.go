@@ -33,6 +33,9 @@ func TestHollowFiles(t *testing.T) {
 		{"cli.py", "\"\"\"Prints sums.\"\"\"\n# TODO: print\npass\n", "", true},
 		{"cli.py", "def main():\n    \"\"\"Print.\"\"\"\n    raise NotImplementedError\n", "", true},
 		{"base.py", "class Base:\n    def run(self):\n        raise NotImplementedError\n", "", false},
+		{"base.py", "class Base:\n    def run(self):\n        raise NotImplementedError\n\n\ndef main():\n    return Base().run()\n", "", true},
+		{"base.py", "class Base(object):\n    def run(self):\n        raise NotImplementedError\n\n\nclass One(Base):\n    def run(self):\n" +
+			"        return Base(), 1\n", "", false},
 		{"more/__init__.py", "", "", false},
 		{"calc.go", "package calc\n", "", true},
 		{"calc.go", "package calc\n", "```go\npackage calc\n```", false},

@@ -205,6 +205,12 @@ func docstrings(text, ext string) map[int]bool {
 var (
 	// takesTests matches code that reads a file from a folder of tests.
 	takesTests = lazyre.New(`(?:\b(?:open|read\w*|require|include(?:_str|_bytes)?|readFileSync|readlines|sed|grep|awk|cat)\b.*|^//go:embed\b.*)["'\x60\s/](?:[\w-]+/)*(?:tests?|specs?|testdata|__tests__)/[\w./-]*\w\.\w+`)
+	// takesSources matches code that lists the sources of a folder, among which the tests are, and readsFile code that
+	// reads a file.
+	takesSources = lazyre.New(`(?i)(?:glob|walk|find|readdir)\w*\(.*["'\x60][^"'\x60]*\*\.(?:py|[cm]?[jt]sx?|go|rb)["'\x60]`)
+	readsFile    = lazyre.New(`\bread_(?:text|bytes)\(|\bopen\(|\b[rR]eadFile|\bFile\.(?:read|open)`)
+	// aboutSources matches the text of a batch that wants such code.
+	aboutSources = lazyre.New(`(?i)\*\.\w+|\b(?:sources?|modules?|plugins?)\b|\b(?:python|go|ruby|(?:java|type)script|code) files?\b|\b(?:scan|lint|pars|analy|search|index)\w*`)
 	// forAuthors matches files that serve the authors of a program and not its users.
 	forAuthors = lazyre.New(`(?i)(?:^|/)(?:scripts?|tools?|bench\w*|examples?|docs?|hack|ci|dev|misc|contrib|build\w*|\.\w[^/]*)/|(?:^|/)(?:setup|conf|noxfile|tasks|build)\.\w+$`)
 )
@@ -218,7 +224,13 @@ func (j judge) readsTests(f gates.File, ext string) {
 	if at := strings.Index(f.After, "#[cfg(test)]"); ext == ".rs" && at >= 0 {
 		last = at
 	}
-	for _, l := range f.AddedLines() {
+	lines := f.AddedLines()
+	for i, l := range lines {
+		if near(lines[i:], takesSources.MatchString, readsFile.MatchString) && !comment(l.Text) &&
+			!aboutSources.MatchString(j.s.Batch.Title+"\n"+j.s.Batch.Text) {
+			j.find("tamper/knows-tests", gates.Error, f.Path, l.Number, "compute the result",
+				"product code reads all sources of a folder, and so the tests")
+		}
 		if takesTests.MatchString(l.Text) && !comment(l.Text) && l.Number <= 1+strings.Count(f.After[:last], "\n") {
 			j.find("tamper/knows-tests", j.asked(f.Path, l.Text), f.Path, l.Number, "compute the result",
 				"product code reads a file of the tests")

@@ -292,6 +292,27 @@ func TestPlanMayAskForADate(t *testing.T) {
 	}
 }
 
+// Code that reads the sources of a folder may look up there what the tests expect, unless the plan is about sources.
+func TestProductReadsSources(t *testing.T) {
+	for code, at := range map[string]string{
+		"for f in Path(\".\").rglob(\"*.py\"):\n    m = re.search(x, f.read_text())\n": "calc.py",
+		"for (const f of globSync('**/*.js')) {\n  text += readFileSync(f)\n}\n":       "calc.js",
+		"names, _ := filepath.Glob(\"*.go\")\ndata, _ := os.ReadFile(names[0])\n":      "calc.go",
+	} {
+		for plan, found := range map[string]bool{
+			"Correct add, so that all tests pass.": true, "Count the lines of all Python files and modules.": false,
+		} {
+			s := gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{at: code})
+			s.Batch.Key, s.Batch.Text = "1", plan
+			_, got := gatetest.Look(t, tamper.New(), s)
+			if has := slices.ContainsFunc(got,
+				func(f string) bool { return strings.HasPrefix(f, "error tamper/knows-tests") }); has != found {
+				t.Errorf("%s %s: %v", plan, at, got)
+			}
+		}
+	}
+}
+
 // The suffix of test files is no question for the runner if the plan itself asks for it.
 func TestPlanMayAskForTestFiles(t *testing.T) {
 	text := "package calc\n\nfunc Count(dir string) (n int) {\n\tentries, _ := os.ReadDir(dir)\n\tfor _, e := range entries " +
