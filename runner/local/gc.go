@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/internal/atomicfile"
@@ -153,7 +154,8 @@ func RoomLeftovers(home string, repo *git.Repo, l journal.Layout) []Leftover {
 	return out
 }
 
-// roomFolders lists the folders of rooms of all processes, including those with only a lock left.
+// roomFolders lists the folders of rooms of all processes, including those with only a lock left. They have numbers; the
+// build cache of Go beside them stays, because without it each run would compile the standard library again.
 func roomFolders(home string, repo *git.Repo, l journal.Layout) []string {
 	ofRepo := roomsOf(home, repo, l)
 	entries, err := os.ReadDir(ofRepo)
@@ -162,8 +164,9 @@ func roomFolders(home string, repo *git.Repo, l journal.Layout) []string {
 	}
 	var out []string
 	for _, e := range entries {
-		if dir := filepath.Join(ofRepo, strings.TrimSuffix(e.Name(), ".lock")); len(out) == 0 || out[len(out)-1] != dir {
-			out = append(out, dir)
+		name := strings.TrimSuffix(e.Name(), ".lock")
+		if _, err := strconv.Atoi(name); err == nil {
+			out = lists.Add(out, filepath.Join(ofRepo, name))
 		}
 	}
 	return out

@@ -52,3 +52,27 @@ func TestRoomsTakeFirstFreeFolder(t *testing.T) {
 		t.Errorf("it leaves %v", left)
 	}
 }
+
+// What a killed run left of its rooms is removed, and the build cache of the next gates stays.
+func TestBuildCacheIsNoLeftoverRoom(t *testing.T) {
+	b := newBench(t)
+	home := t.TempDir()
+	of := roomsOf(home, b.Repo, b.Layout)
+	for _, dir := range []string{"1", "go-build"} {
+		if err := os.MkdirAll(filepath.Join(of, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := RoomLeftovers(home, b.Repo, b.Layout); len(left) != 1 || left[0].Name != filepath.Join(of, "1") {
+		t.Errorf("leftovers: %+v", left)
+	}
+	if err := sweepRooms(t.Context(), home, b.Repo, b.Layout); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(of, "1")); err == nil {
+		t.Error("the rooms are still there")
+	}
+	if _, err := os.Stat(filepath.Join(of, "go-build")); err != nil {
+		t.Error(err)
+	}
+}
