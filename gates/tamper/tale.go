@@ -1,6 +1,7 @@
 package tamper
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"regexp"
@@ -130,10 +131,9 @@ func (j judge) because(file string, units ...testcode.Unit) string {
 			break
 		}
 	}
+	why = cmp.Or(why, j.removal())
 	switch {
 	case why != "":
-	case j.removal() != "":
-		return j.removal()
 	case len(units) > 0 && t.reverted != nil && t.reverted():
 		return "; the change reverts an earlier one"
 	case j.s.Batch.Key != "": // an agent may replace a failing test by a passing one

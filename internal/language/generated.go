@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// GeneratedName reports whether a base name is one that programs give to the code that they write.
+// GeneratedName reports whether a base name suggests generated code, such as user.pb.go or app.min.js.
 func GeneratedName(base string) bool {
 	base = strings.ToLower(base)
 	for _, end := range []string{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/sampling"
@@ -184,13 +185,13 @@ func RemoveRooms(ctx context.Context, repo *git.Repo, l journal.Layout, dir stri
 
 // clearRooms removes a folder of rooms, if it exists.
 func clearRooms(ctx context.Context, repo *git.Repo, l journal.Layout, dir string) error {
-	left, _ := fs.Glob(os.DirFS(dir), "*/room")
+	left := glob.Below(dir, "*/room")
 	if len(left) == 0 {
 		return git.RemoveAll(dir)
 	}
 	err := tie(l, func() error {
-		for _, name := range left {
-			if err := repo.RemoveWorkspace(ctx, filepath.Join(dir, name)); err != nil {
+		for _, room := range left {
+			if err := repo.RemoveWorkspace(ctx, room); err != nil {
 				return err
 			}
 		}

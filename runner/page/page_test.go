@@ -77,7 +77,7 @@ func (b *book) add(events ...runner.Event) {
 	}
 }
 
-// options returns those of a project in which nothing waits and nobody signs.
+// options returns options without questions that wait, and without an owner who signs.
 func options(l journal.Layout) Options {
 	return Options{
 		Name: "shop", Layout: l, Repo: &git.Repo{Root: l.Root}, Now: time.Now, Zone: time.UTC,

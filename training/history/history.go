@@ -6,7 +6,7 @@
 //
 // History is read as a stream, newest first, with bounded memory. [Run] can be killed at any time: the next run
 // continues, and the final files are the same. The same commits, options and seed give the same bytes. The seed decides
-// only which irrelevant files and chunks are added.
+// only which irrelevant files and unchanged chunks are shown.
 package history
 
 import (
