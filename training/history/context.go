@@ -12,6 +12,7 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/training/edits"
+	"github.com/runplan/runplan/training/guess"
 )
 
 // context builds a retrieval result for a change: chunks of the changed files and of those that they use, and the
@@ -64,6 +65,26 @@ func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*s
 	paths := p.Paths()
 	texts = slices.DeleteFunc(texts, func(s *source) bool { return !slices.Contains(paths, s.path) })
 	return p, texts, ""
+}
+
+// guesses tries to guess from the parts of a context where the edits are.
+func (w *work) guesses(p retrieve.Package, answers []edits.Answer) guess.Trials {
+	var parts []guess.Part
+	for _, part := range p.Parts {
+		if part.Detail != retrieve.Primary {
+			continue
+		}
+		shown := guess.Part{Path: part.Path, Lines: part.End - part.Start + 1}
+		for i, c := range w.changes {
+			for _, b := range answers[i].Blocks {
+				if c.before != nil && c.path == part.Path && part.Start <= b.From+1 && b.To <= part.End && b.From < b.To {
+					shown.Edits = append(shown.Edits, guess.Quote{At: b.From + 1 - part.Start, Lines: b.To - b.From})
+				}
+			}
+		}
+		parts = append(parts, shown)
+	}
+	return guess.Try(parts)
 }
 
 // usedFirst returns the symbols of a file in random order, those that the changed code uses first.

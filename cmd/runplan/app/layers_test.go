@@ -129,9 +129,10 @@ func layers() []layer {
 		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan",
 			"internal"}},
 		{"training/folder", nil},
+		{"training/guess", []string{"internal/lists"}},
 		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/chunks", "knowledge/outline",
 			"knowledge/retrieve", "patterns", "planparse", "planparse/draft", "runner/briefing", "training", "training/edits",
-			"internal"}},
+			"training/guess", "internal"}},
 		{"training/tasks", []string{"gates", "gates/testout", "training", "training/folder", "training/history", "internal"}},
 		{"training/license", []string{"internal/lists"}},
 		{"training/logged", []string{"training", "training/edits", "agents", "agents/stream", "gates/blueprint",
@@ -206,7 +207,7 @@ func layers() []layer {
 		{"tools/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns",
 			"internal/git", "internal/language", "internal/store", "internal/tokens"}},
 		// a program: it selects training examples for people to rate
-		{"tools/examples", []string{"agents/solver", "internal/lists", "training"}},
+		{"tools/examples", []string{"agents/solver", "training", "training/guess"}},
 		{"tools/scratch", nil},
 		{"tools/shown", []string{"gates", "gates/examples", "planparse"}}, // a program
 		{"tools/weakened", nil}, // a program
