@@ -17,8 +17,8 @@ import (
 )
 
 // context builds a retrieval result for a change: chunks of the changed files and of those that they use, and the
-// signatures of what the changed code uses. Changed files have signatures too, or those of the others would tell that no
-// edit is there.
+// signatures of what the changed code uses, in its own files of what new lines call. Changed files have more signatures,
+// or those of the others would tell that no edit is there.
 func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*source, string) {
 	p := retrieve.Package{Task: w.Hash, Budget: m.Budget.Retrieval()}
 	parts, texts, must, bad := m.windows(w, answers)
@@ -113,7 +113,7 @@ func (w *work) fresh() map[string]bool {
 	return now
 }
 
-// usage is how [words] writes a use of a symbol: a member follows a dot.
+// usage returns a use of a symbol as [words] writes it: a member follows a dot.
 func (s *symbol) usage() string {
 	if s.parent >= 0 || s.kind == outline.Method {
 		return "." + s.short

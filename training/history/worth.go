@@ -40,8 +40,8 @@ var (
 const fewWordsOfBody = 8
 
 // untaught returns why a commit does not match its task, or why its task is unclear, or "". It checks for common
-// faults of examples: a task about files that are not code, the output of a program, a matter of taste, code that is
-// commented out, and a change with no word of the task in it.
+// faults of examples: a task about files that are not code, the output of a program, a matter of taste, what only a
+// review says, code that is commented out, and a change of which the task tells nothing or little.
 func (w *work) untaught(q query) string {
 	subject, body, _ := strings.Cut(q.text, "\n")
 	named := len(q.files)+len(q.symbols) > 0
