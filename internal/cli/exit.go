@@ -124,6 +124,9 @@ func CodeOf(err error) (code int, hint string) {
 		return ExitOK, ""
 	case errors.As(err, new(*outputError)):
 		return ExitCannotRun, "the output is incomplete; check where standard output goes, and its free space"
+	case errors.As(err, &f) && f.Hint == "":
+		_, hint = CodeOf(f.Err)
+		return f.Code, hint
 	case errors.As(err, &f):
 		return f.Code, f.Hint
 	case errors.Is(err, local.ErrLocked):
@@ -134,7 +137,8 @@ func CodeOf(err error) (code int, hint string) {
 		return ExitCannotRun, ""
 	case errors.Is(err, proc.ErrNotFound):
 		return ExitCannotRun, ""
-	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission),
+		errors.Is(err, store.ErrDisk):
 		return ExitCannotRun, "runplan writes under .runplan and .git; check that the disk has free space and is writable"
 	case errors.Is(err, planparse.ErrTooBig), errors.Is(err, planparse.ErrEmpty), errors.Is(err, planparse.ErrBinary):
 		return ExitUsage, ""

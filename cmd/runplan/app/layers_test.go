@@ -70,8 +70,8 @@ func layers() []layer {
 		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/journal", "runner/room",
 			"runner/stamps", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing",
 			"sampling", "internal"}},
-		{"runner/journal", []string{"runner", "gates", "planparse", "internal/glob", "internal/rooted",
-			"internal/store"}}, // only reads
+		{"runner/journal", []string{"runner", "gates", "planparse", "internal/atomicfile", "internal/glob",
+			"internal/rooted", "internal/store"}}, // only reads
 		{"runner/room", []string{"internal/git", "internal/lists", "internal/proc", "internal/phrase"}},
 		{"runner/stamps", []string{"internal/atomicfile", "internal/glob", "internal/lazyre", "internal/tables"}}, // it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
