@@ -148,12 +148,17 @@ func CodeOf(err error) (code int, hint string) {
 
 type runE = func(cmd *cobra.Command, args []string) error
 
-// Stoppable returns the RunE function of a command. The context of do ends like that of [Interruptible].
+// Stoppable returns the RunE function of a command. The context of do ends like that of [Interruptible]; what could not
+// be done then was interrupted.
 func Stoppable(do func(ctx context.Context, args []string) error) runE {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, stop := Interruptible(cmd.Context())
 		defer stop()
-		return do(ctx, args)
+		err := do(ctx, args)
+		if code, _ := CodeOf(err); ctx.Err() != nil && (code == ExitUsage || code == ExitCannotRun) {
+			return Interrupted("", "")
+		}
+		return err
 	}
 }
 
