@@ -133,6 +133,8 @@ func CodeOf(err error) (code int, hint string) {
 		return ExitLocked, "wait for it or stop it (runplan cancel); other plans can run at the same time"
 	case errors.Is(err, store.ErrCorrupt):
 		return ExitCannotRun, "the file was not changed; move it to start with a new journal, or restore a backup"
+	case errors.Is(err, git.ErrNoCommits):
+		return ExitUsage, "make a first commit: git add -A && git commit -m start"
 	case errors.Is(err, store.ErrNewer):
 		return ExitCannotRun, ""
 	case errors.Is(err, proc.ErrNotFound):

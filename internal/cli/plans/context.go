@@ -246,10 +246,7 @@ func baseOf(ctx context.Context, p *cli.Project, h past, given string) (string, 
 		return cmp.Or(tip, h.sum.Commit), err
 	}
 	head, _, err := p.Repo.Head(ctx)
-	if err != nil {
-		return "", cli.Usage(err, "make a first commit: git add -A && git commit -m start")
-	}
-	return head, nil
+	return head, err
 }
 
 // lookAtTree finds the gates and the code style at a commit. If the checkout differs from that commit, it reads the
