@@ -21,6 +21,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -65,7 +66,7 @@ func blueprintInit(ctx context.Context, p *cli.Project, unit string, sources []s
 			fmt.Errorf("none of the %d files could be read: %s", len(skipped), skipped[0].Reason),
 			"Python, TypeScript and JavaScript need ast-grep")
 	}
-	b := blueprint.Draft(unit, files, skipped)
+	b := blueprint.Draft(unit, files, skipped, summary.Own(os.DirFS(p.Repo.Root)))
 	if print {
 		_, err := fmt.Fprint(p.Stdout, redact.Clean(b.YAML()))
 		return err
