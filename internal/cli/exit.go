@@ -119,6 +119,7 @@ func Advise(err error, list ...Advice) error {
 // CodeOf returns the exit code and the hint of an error.
 func CodeOf(err error) (code int, hint string) {
 	var f *Failure
+	var at *fs.PathError
 	switch {
 	case err == nil:
 		return ExitOK, ""
@@ -142,6 +143,8 @@ func CodeOf(err error) (code int, hint string) {
 	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission),
 		errors.Is(err, store.ErrDisk):
 		return ExitCannotRun, "runplan writes under .runplan and .git; check that the disk has free space and is writable"
+	case errors.As(err, &at) && at.Path == os.TempDir():
+		return ExitCannotRun, "set TMPDIR to an existing folder, for temporary files"
 	case errors.Is(err, planparse.ErrTooBig), errors.Is(err, planparse.ErrEmpty), errors.Is(err, planparse.ErrBinary):
 		return ExitUsage, ""
 	}
