@@ -104,7 +104,7 @@ type side struct {
 	ends  []string                              // of each file
 	cases map[string]map[string]*testout.Status // by file and name; nil: not the same in all runs
 	at    []place                               // where each file ran
-	red   bool                                  // a run failed, with or without skipped tests
+	red   bool                                  // a run failed
 }
 
 // place names the folder and the command with which a file of tests ran.
@@ -179,7 +179,7 @@ func (x *export) file(ctx context.Context, w *work, s *side, file, dir string, e
 	}
 	end := string(made[0].Outcome)
 	for _, one := range made {
-		s.red = s.red || one.Outcome == gates.RunFailed || one.Outcome == gates.RunSkipped && !one.OK
+		s.red = s.red || one.Outcome == gates.RunFailed
 		if string(one.Outcome) != end {
 			end = string(Flaky)
 		}
