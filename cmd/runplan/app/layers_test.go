@@ -151,7 +151,7 @@ func layers() []layer {
 		{"trust/intent", []string{"llm", "trust", "internal"}},
 		{"lessons", []string{"internal"}},
 		{"patterns", []string{"lessons", "internal"}},
-		{"patterns/draft", []string{"patterns", "internal/glob", "internal/lists", "internal/phrase"}},
+		{"patterns/draft", []string{"patterns", "internal/atomicfile", "internal/glob", "internal/lists", "internal/phrase"}},
 		{"llm", []string{"internal"}},
 		{"tools/llmtest", []string{"llm", "internal"}},
 		{"knowledge", []string{"knowledge/chunks", "knowledge/outline", "llm", "patterns", "internal"}},
