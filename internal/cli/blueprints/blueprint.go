@@ -112,6 +112,9 @@ func summarize(ctx context.Context, a *cli.App, args []string) error {
 	for _, s := range skipped {
 		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}
+	if len(files) == 0 && len(skipped) == 0 {
+		fmt.Fprintln(a.Stderr, "no Go, Python, TypeScript or JavaScript code here")
+	}
 	if len(files) == 0 && len(skipped) > 0 {
 		return cli.Fail(cli.ExitCannotRun, errors.New("no file could be summarized"), "see the reasons above")
 	}
