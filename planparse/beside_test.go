@@ -107,6 +107,35 @@ func TestMoreNamesOfWork(t *testing.T) {
 			in:   in("# T", "", "## Recommended implementation order", "", "1. Read it", "2. Show it"),
 			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@5",
 		},
+		"a list of stages": {
+			in:   in("# T", "", "## Delivery stages", "", "1. Read it", "2. Show it"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@5",
+		},
+		"an order of headings": {
+			in: in("# T", "", "## Recommended product sequence", "", "### 1. Read it", "", "Text.", "", "### 2. Show it", "",
+				"Text."), want: "superpowers 1(1:0) 2(2:0)",
+		},
+		"a task whose parts have the name of a list": {
+			in: in("# T", "", "## Implementation plan", "", "### A. Read it", "", "#### 1. Reading tasks", "", "#### 2. Tests", "",
+				"### B. Show it", "", "Text."), want: "superpowers A(A:0) B(B:0)",
+		},
+		"stages that an attack has are no work": {
+			in: in("# T", "", "## Attack stages", "", "1. Look", "2. Break in"), want: "none", codes: "no-units@1",
+		},
+		"an optional phase": {
+			in:   in("# T", "", "## Phase 1: Base", "", "Text.", "", "## Optional Phase 2: Rest", "", "Text.", "", "## Optional extras"),
+			want: "phases <phase 1> <phase 2> 1() 2()",
+		},
+		"the plan of one task": {
+			in: in("# Plan: Task 7.1 — Limit the rate", "", "## Approach", "", "Text."), want: "superpowers 7.1(7.1:0)",
+		},
+		"the plan of a task with a name": {
+			in: in("# Plan: task arrays", "", "## Approach", "", "Text."), want: "none", codes: "no-units@1",
+		},
+		"versions that were released": {
+			in: in("# Roadmap", "", "## Version 2.1.0: Search", "", "Text.", "", "## Completed features", "",
+				"### ✅ Version 2.0.0 (2026-01-31)", "", "- Text"), want: "phases <version 2.1.0> 2.1.0()",
+		},
 		"stories without a colon": {
 			in: in("# Stories", "", "## Epic 1 Base", "", "### Story 1.1 Setup", "", "Text.", "", "### Story 1.2 Login", "",
 				"Text.", "", "### Change 2 names", "", "Text."),

@@ -58,7 +58,9 @@ func parseUnit(text []byte) unit {
 	u := unit{}
 	var joined bool
 	rest, _ = cutFold(rest, "implementation ")
+	rest, _ = cutFold(rest, "optional ")
 	rest, _ = cutFold(rest, "sub-")
+	rest, _ = cutFold(rest, "giai ") // "giai đoạn" is Vietnamese for phase
 	if u.kind, u.word, text, joined = cutKeyword(rest); u.kind == unitNone {
 		if last, found := cutFold(rest, "final "); found {
 			return finalUnit(last)
