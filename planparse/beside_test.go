@@ -123,8 +123,34 @@ func TestMoreNamesOfWork(t *testing.T) {
 			in: in("# T", "", "## Attack stages", "", "1. Look", "2. Break in"), want: "none", codes: "no-units@1",
 		},
 		"an optional phase": {
-			in:   in("# T", "", "## Phase 1: Base", "", "Text.", "", "## Optional Phase 2: Rest", "", "Text.", "", "## Optional extras"),
-			want: "phases <phase 1> <phase 2> 1() 2()",
+			in: in("# T", "", "## MVP Phase 1: Base", "", "Text.", "", "## Optional Phase 2: Rest", "", "Text.", "",
+				"## Optional extras"), want: "phases <phase 1> <phase 2> 1() 2()",
+		},
+		"boxes of phases that are criteria": {
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "## Phase 2: B", "", "- [ ] b", "", "## Success criteria", "",
+				"### Phase 1: A", "", "- [ ] It is fast"),
+			want: "openspec <phase 1> <phase 2> 1(:0) 2(:0) loose:1", codes: "unassigned-boxes@15",
+		},
+		"boxes of phases in a checklist of the work": {
+			in:   in("# T", "", "## Checklist", "", "### Phase 1: A", "", "- [ ] a", "", "### Phase 2: B", "", "- [ ] b"),
+			want: "openspec <phase 1> <phase 2> 1(:0) 2(:0)",
+		},
+		"a schedule of weeks": {
+			in: in("# T", "", "## Phase 1: A", "", "Text.", "", "## Phase 2: B", "", "Text.", "", "## Timeline", "",
+				"### Week 1", "", "- [ ] a", "", "### Week 2", "", "- [ ] b"),
+			want: "phases <phase 1> <phase 2> 1() 2() loose:2", codes: "unassigned-boxes@15 unassigned-boxes@19",
+		},
+		"a schedule of weeks that is all the work": {
+			in:   in("# T", "", "## Timeline", "", "### Week 1", "", "- [ ] a", "", "### Week 2", "", "- [ ] b"),
+			want: "openspec <week 1> <week 2> 1(:0) 2(:0)",
+		},
+		"numbered changes of a plan": {
+			in: in("# Card plan", "", "## Changes", "", "### 1. card.go — the slot", "", "Text.", "", "### 2. Style", "",
+				"Text.", "", "## Files", "", "1. `card.go`"), want: "superpowers 1(1:0) 2(2:0)",
+		},
+		"numbered changes of a report": {
+			in: in("# Review", "", "## Changes", "", "### 1. card.go — the slot", "", "Text.", "", "### 2. Style", "",
+				"Text."), want: "none", codes: "no-units@1",
 		},
 		"the plan of one task": {
 			in: in("# Plan: Task 7.1 — Limit the rate", "", "## Approach", "", "Text."), want: "superpowers 7.1(7.1:0)",

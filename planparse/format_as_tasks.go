@@ -231,7 +231,9 @@ func (b *builder) changesAsTasks() bool {
 			whole, inside, bare = m, true, true
 		}
 	}
-	if files == 0 && check == nil || bare && (files == 0 || check == nil) {
+	numbered := func(m *mark) bool { return m.unit.kind == unitNumbered }
+	listed := len(parts) > 1 && lists.Count(parts, numbered) == len(parts) && planTitle(b.plan.Title)
+	if !listed && (files == 0 && check == nil || bare && (files == 0 || check == nil)) {
 		return false
 	}
 	if len(parts) == 0 {

@@ -57,10 +57,9 @@ func parseUnit(text []byte) unit {
 	}
 	u := unit{}
 	var joined bool
-	rest, _ = cutFold(rest, "implementation ")
-	rest, _ = cutFold(rest, "optional ")
-	rest, _ = cutFold(rest, "sub-")
-	rest, _ = cutFold(rest, "giai ") // "giai đoạn" is Vietnamese for phase
+	for _, before := range []string{"implementation ", "optional ", "mvp ", "sub-", "giai "} { // "giai đoạn" is a phase
+		rest, _ = cutFold(rest, before)
+	}
 	if u.kind, u.word, text, joined = cutKeyword(rest); u.kind == unitNone {
 		if last, found := cutFold(rest, "final "); found {
 			return finalUnit(last)

@@ -297,6 +297,12 @@ func saysProgress(title string) bool {
 		"progresso", "avancement", "прогресс")
 }
 
+// saysSchedule reports whether a heading is above a calendar of work that other headings describe.
+func saysSchedule(title string) bool {
+	return containsAny(strings.ToLower(title), "schedule", "timeline", "cronograma", "calendario", "calendrier", "zeitplan",
+		"时间表", "時間表", "スケジュール", "일정", "график")
+}
+
 // isState reports whether a text explains a box: the row of a legend.
 func isState(text string) bool {
 	return slices.Contains([]string{"open", "todo", "to do", "to-do", "not started", "not yet started", "pending",
