@@ -94,6 +94,15 @@ func TestMoreNamesOfWork(t *testing.T) {
 				"| P0 | BL-01 | Read it | | done |", "| P0 | BL-02 | Show it | BL-01 | open |"),
 			want: "superpowers BL-01(BL-01:0+) BL-02(BL-02:0)", codes: "list-as-tasks@7",
 		},
+		"a table with a number before the id": {
+			in: in("# T", "", "## Task breakdown", "", "| # | ID | Task | Depends on |", "|---|---|---|---|",
+				"| 1 | `read` | Read it | |", "| 2 | `show` | Show it | 1 |"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@7",
+		},
+		"a table with a number before the id of a risk": {
+			in: in("# T", "", "## Plan risks", "", "| # | ID | Risk |", "|---|---|---|", "| 1 | `slow` | It is slow |",
+				"| 2 | `big` | It is big |"), want: "none", codes: "no-units@1",
+		},
 		"numbered headings below a plan of another name": {
 			in:   in("# T", "", "## 3 Refactoring plan", "", "### 3.1 Shell", "", "Text.", "", "### 3.2 Layout", "", "Text."),
 			want: "superpowers 3.1(3.1:0) 3.2(3.2:0)",

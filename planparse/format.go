@@ -230,7 +230,7 @@ func (b *builder) onlyChecks(f facts) bool {
 	}
 	back := b.lookBack(kind, looksBack)
 	// "### Week 1" below "## Schedule" says when the phases are done
-	listed := func(h *mark) bool { return kind == unitGroup && saysSchedule(plain(h.text)) }
+	listed := func(h *mark) bool { return len(f.of[unitGroup]) > 1 && saysSchedule(plain(h.text)) }
 	phase := func(h *mark) bool {
 		return h.unit.ok && (h.unit.kind == kind || h.unit.kind == unitSpan && h.below(listed) == nil)
 	}

@@ -445,7 +445,8 @@ func (b *builder) taskRows(in func(m *mark) bool, all bool) (rows []tableRow) {
 			continue
 		}
 		last = m.line
-		counts := namesUnits(header[0]) || namesUnits(header[1]) || column(header[0]) == "id" && atoi(cells[0]) < 0
+		counts := namesUnits(header[0]) || namesUnits(header[1]) || column(header[0]) == "id" && atoi(cells[0]) < 0 ||
+			len(header) > 2 && column(header[1]) == "id" && namesUnits(header[2]) // "| # | ID | Task |"
 		names := header[1:min(len(header), len(cells))]
 		at := 1 + slices.IndexFunc(names, func(name string) bool { return column(name) == "title" })
 		if at == 0 { // "| id | role | files | acceptance |"
@@ -463,7 +464,7 @@ func (b *builder) taskRows(in func(m *mark) bool, all bool) (rows []tableRow) {
 		for i, cell := range cells {
 			name, state := header[min(i, len(header)-1)], strings.Trim(strings.ToLower(cell), "✅✓✔☑ .`*")
 			switch is := column(name); {
-			case i == 0 || i == at || cell == "":
+			case i == 0 || i == at || cell == "" || is == "id":
 			case state == "", saysDone("(" + state + ")"), is == "state" && saysDone(cell[:min(len(cell), len("✅"))]):
 				r.finished = true
 			case is == "key":
