@@ -226,7 +226,8 @@ func stepsTitle(title string) bool {
 		"steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks", "task list",
 		"step by step", "step-by-step", "step-by-step plan", "concrete steps", "todo", "to do", "phases", "milestones",
 		"increments", "stages", "phasen", "etappen", "meilensteine", "fases", "plan de trabajo", "plano de trabalho",
-		"plan de travail", "plan de accion", "plano de acao", "plan d'action", "arbeitsplan", "实施计划", "開発計画", "fases de implementacao", "etapas", "этапы", "フェーズ",
+		"plan de travail", "plan de accion", "plano de acao", "plan d'action", "arbeitsplan", "实施计划", "開発計画",
+		"fases de implementacao", "etapas", "этапы", "フェーズ",
 		"implementation strategy", "estrategia de implementacao", "estrategia de implementacion", "步骤", "实施步骤", "实现步骤",
 		"手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos",
 		"pasos de implementacion", "etapes", "passos", "шаги", "план"}, title)
@@ -236,7 +237,8 @@ func stepsTitle(title string) bool {
 func remainingTitle(title string) bool {
 	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending",
 		"planned", "pending tasks", "pending work", "future work", "planned improvements", "now", "next", "later",
-		"near term", "near-term", "near-term focus", "near-term tasks", "short term", "short-term", "medium term", "medium-term",
+		"near term", "near-term", "near-term focus", "near-term tasks", "short term", "short-term",
+		"medium term", "medium-term",
 		"mid-term", "mid-term direction", "longer term", "long term", "long-term", "long-term direction", "todo",
 		"to do", "to-do", "todos", "open tasks", "next actions", "action items", "待办", "待办事项", "待办任务", "剩余任务", "残タスク",
 		"残作業", "やること", "次のアクション", "할 일", "남은 작업", "offene aufgaben", "tareas pendientes", "pendientes",
@@ -253,7 +255,8 @@ func changesTitle(title string) bool {
 // completedTitle reports whether a heading says that the tasks below it are done.
 func completedTitle(title string) bool {
 	return slices.Contains([]string{"completed", "archived", "archived tasks", "archived stories", "completed tasks",
-		"completed work", "completed phases", "completed features", "completed milestones", "completed items", "shipped", "done", "done tasks", "finished", "finished tasks", "已完成", "已完成任务",
+		"completed work", "completed phases", "completed features", "completed milestones",
+		"completed items", "shipped", "done", "done tasks", "finished", "finished tasks", "已完成", "已完成任务",
 		"已完成的任务", "完了", "完了済み", "完了タスク", "완료", "완료된 작업", "erledigt", "erledigte aufgaben", "abgeschlossen",
 		"completado", "completadas", "tareas completadas", "concluido", "concluidas", "tarefas concluidas", "termine",
 		"taches terminees", "deja fait", "выполнено", "выполненные задачи", "готово"}, bareTitle(title))
