@@ -150,13 +150,18 @@ func saysGenerated(text string) bool {
 	if language.Generated(text) {
 		return true
 	}
-	for line := range strings.Lines(text) {
-		if len(line) > 4000 {
+	for len(text) > longLine {
+		end := strings.LastIndexByte(text[:longLine], '\n')
+		if end < 0 {
 			return true
 		}
+		text = text[end+1:]
 	}
 	return false
 }
+
+// longLine is the number of bytes from which no person writes a line.
+const longLine = 4000
 
 var (
 	byProgram    = lazyre.New(`(?i)^(?:merge\b|revert\b|bump\b|release\b|(?:chore|build)\(deps[^)]*\)|update dependenc|fixup!|squash!|amend!|auto[- ]?(?:generated|commit|merge|update)|\[?(?:bot|ci skip|skip ci|automated)\b|version \d|v?\d+\.\d+[\w.+-]*$)`)
