@@ -30,14 +30,12 @@ func (k *Kind) mark() string {
 	return mark(strings.ToUpper(strings.ReplaceAll(k.ID, "-", "_")))
 }
 
-// longestBeginning is the number of bytes by which [Kind.begins] judges.
-const longestBeginning = 200
-
 // begins returns a check for a kind whose literals are at the beginning of each match: whether one begins at an offset.
+// No kind needs more than 200 bytes for that.
 func (k *Kind) begins() func(text string, offset int) bool {
 	re := lazyre.New("^(?:" + k.Re.String() + ")")
 	return func(text string, offset int) bool {
-		return re.MatchString(text[offset:min(len(text), offset+longestBeginning)])
+		return re.MatchString(text[offset:min(len(text), offset+200)])
 	}
 }
 

@@ -60,7 +60,7 @@ var reasonTexts = map[Reason]string{
 	TooManyFile: "no file, or more than 5",
 	OtherCode:   "no file in a language of the index",
 	Generated:   "only generated or vendored files",
-	NoReader:    "ast-grep is not installed, which reads its language",
+	NoReader:    "ast-grep is not installed, which reads a file of it",
 	Missing:     "git does not have the content here",
 	TooLarge:    "a file of more than 512 KiB",
 	Binary:      "a file that is not UTF-8 text",
@@ -147,6 +147,7 @@ func foreignFolder(dir string) bool {
 
 // saysGenerated reports whether the first lines or very long lines mark a file as generated.
 func saysGenerated(text string) bool {
+	const longLine = 4000 // bytes; no person writes more
 	if language.Generated(text) {
 		return true
 	}
@@ -159,9 +160,6 @@ func saysGenerated(text string) bool {
 	}
 	return false
 }
-
-// longLine is the number of bytes from which no person writes a line.
-const longLine = 4000
 
 var (
 	byProgram    = lazyre.New(`(?i)^(?:merge\b|revert\b|bump\b|release\b|(?:chore|build)\(deps[^)]*\)|update dependenc|fixup!|squash!|amend!|auto[- ]?(?:generated|commit|merge|update)|\[?(?:bot|ci skip|skip ci|automated)\b|version \d|v?\d+\.\d+[\w.+-]*$)`)

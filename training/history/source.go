@@ -244,8 +244,13 @@ func newReader(p patterns.Program, dir string) reader {
 		map[string]bool{}}
 }
 
-// reads reports whether it supports a language.
-func (r reader) reads(l outline.Language) bool { return l == outline.Go || r.program.Found() }
+// reads reports whether it supports a language, at least for most files.
+func (r reader) reads(l outline.Language) bool {
+	return l == outline.Go || l == outline.Python || r.program.Found()
+}
+
+// notInstalled is why a file is skipped that only ast-grep can read.
+const notInstalled = "ast-grep is not installed"
 
 // question is a text for ast-grep.
 type question struct {
@@ -346,8 +351,6 @@ func (r reader) alone(s *source) *question {
 		o := r.golang.Read(s.path, s.text)
 		s.parsed, s.faulty, s.imports = true, o.Error != nil, o.Imports
 		s.take(o)
-	case !r.program.Found():
-		s.skip = "ast-grep is not installed"
 	default:
 		text, copied, why := outline.Prepare(s.language, s.data)
 		if why != "" {
@@ -365,7 +368,10 @@ func (r reader) alone(s *source) *question {
 				return nil
 			}
 		}
-		return &question{source: s, text: text}
+		if r.program.Found() {
+			return &question{source: s, text: text}
+		}
+		s.skip = notInstalled
 	}
 	return nil
 }
