@@ -152,11 +152,6 @@ func (g Guard) Seal(e Example) (Example, error) {
 		}
 		*p.text = HideAddresses(*p.text)
 	}
-	if g.Redact != nil {
-		for i := range e.Origin.Files {
-			e.Origin.Files[i].Path = g.Redact(e.Origin.Files[i].Path)
-		}
-	}
 	e.ID = e.Sum()
 	if err := e.check(e.ID); err != nil {
 		return e, err

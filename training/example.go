@@ -6,6 +6,7 @@
 package training
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -132,14 +133,11 @@ type File struct {
 
 // Sum returns the required id of e: a prefix of the sha256 of all that a model would see.
 func (e Example) Sum() string {
-	size := 200 + len(e.Completion) + len(e.Rejected)
-	for _, m := range e.Prompt {
-		size += len(m.Content) + 30
-	}
-	all := make([]byte, 0, size)
+	sum := sha256.New()
+	all := bufio.NewWriterSize(sum, 1<<10)
 	add := func(s string) {
-		all = append(strconv.AppendInt(all, int64(len(s)), 10), ':')
-		all = append(all, s...)
+		all.WriteString(strconv.Itoa(len(s)) + ":")
+		all.WriteString(s)
 	}
 	add(string(e.Stage))
 	for _, m := range e.Prompt {
@@ -148,8 +146,8 @@ func (e Example) Sum() string {
 	}
 	add(e.Completion)
 	add(e.Rejected)
-	sum := sha256.Sum256(all)
-	return hex.EncodeToString(sum[:12])
+	all.Flush() // a hash returns no error
+	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
 // Check returns an error if e is invalid: for example changed by hand, without a source, or logged without a receipt.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -222,6 +223,9 @@ type Object struct {
 	Data []byte // nil for one that is larger than [MaxBlob]
 	Size int
 }
+
+// Text returns the data as a string without a copy, so nobody may change the data afterwards.
+func (o Object) Text() string { return unsafe.String(unsafe.SliceData(o.Data), len(o.Data)) }
 
 // Objects reads objects through one git process, for any number of objects. It answers concurrent callers one after
 // the other.

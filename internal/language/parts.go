@@ -141,9 +141,9 @@ func Parts(text, lang string) []Part {
 	if s == nil {
 		s = syntaxes()[""]
 	}
-	var out []Part
-	var words []string // that end the heredocs of the line
-	last := byte('(')  // the last byte of code, to distinguish a division from a regular expression
+	out := make([]Part, 0, len(text)/50) // about as many as code has
+	var words []string                   // that end the heredocs of the line
+	last := byte('(')                    // the last byte of code, to distinguish a division from a regular expression
 scan:
 	for i := 0; i < len(text); {
 		c := text[i]

@@ -30,6 +30,15 @@ func (k *Kind) mark() string {
 	return mark(strings.ToUpper(strings.ReplaceAll(k.ID, "-", "_")))
 }
 
+// begins returns a check for a kind whose literals are at the beginning of each match: whether one begins at an offset.
+// No kind needs more than 200 bytes for that.
+func (k *Kind) begins() func(text string, offset int) bool {
+	re := lazyre.New("^(?:" + k.Re.String() + ")")
+	return func(text string, offset int) bool {
+		return re.MatchString(text[offset:min(len(text), offset+200)])
+	}
+}
+
 func (k *Kind) needs() []literal.Lit {
 	if k.lits != nil {
 		return k.lits
@@ -55,15 +64,20 @@ var kinds = sync.OnceValue(func() []Kind {
 		case "datadog-key":
 			k.lits = append(literal.Folded("dd_", "dd-", "dd api", "ddkey", "ddap", "datadog"),
 				literal.Exactly("ddapi_", "ddapp_")...)
+			k.at = k.begins()
 		case "discord-token":
 			base64 := pairs("MD MT Mj Mz ND NT Nj Nz OD OT", "A E I M Q U Y c g k") // of the digits of a number
 			k.lits = append(base64, literal.Exactly("mfa.")...)
+			k.at = k.begins()
 		case "telegram-token":
 			k.lits = pairs("0 1 2 3 4 5 6 7 8 9", ":A")
 		case "twilio-key":
 			k.lits = pairs("SK", "0 1 2 3 4 5 6 7 8 9 a b c d e f")
+		case "crates-token":
+			k.at = k.begins()
 		case "work-token":
-			k.at = noWord
+			begins := k.begins()
+			k.at = func(text string, offset int) bool { return noWord(text, offset) && begins(text, offset) }
 		case "openai-key":
 			k.check = mixed
 		case "url-password":

@@ -49,8 +49,7 @@ func segment(s string, last bool) int {
 		line := s[at : at+i]
 		at += i + 1
 		if key < 0 {
-			if b := strings.LastIndex(line, "-----BEGIN "); b >= 0 && strings.Contains(line[b:], "PRIVATE KEY") &&
-				!strings.Contains(line[b:], "-----END ") {
+			if strings.Contains(line, "PRIVATE KEY") && opensKey(line) {
 				key, rows = at, 0
 				continue
 			}
@@ -64,6 +63,12 @@ func segment(s string, last bool) int {
 			return at
 		}
 	}
+}
+
+// opensKey reports whether a private key begins in a line and does not end in it.
+func opensKey(line string) bool {
+	begin := strings.LastIndex(line, "-----BEGIN ")
+	return begin >= 0 && strings.Contains(line[begin:], "PRIVATE KEY") && !strings.Contains(line[begin:], "-----END ")
 }
 
 // goesOn reports whether a line ends in base64 that may continue in the next one.

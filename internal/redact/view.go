@@ -115,6 +115,16 @@ var special = func() (t [256]bool) {
 	return t
 }()
 
+// mayEscape reports whether a text has a byte that can begin an escape.
+func mayEscape(text string) bool {
+	for i := range len(text) {
+		if special[text[i]] {
+			return true
+		}
+	}
+	return false
+}
+
 // unescape reads the escape at the start of s. n is 0 if there is none. A negative r is a byte: -1 is 0x00.
 func unescape(s string) (r rune, n int, drop bool) {
 	switch c := s[0]; {

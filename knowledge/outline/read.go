@@ -4,7 +4,6 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -160,7 +159,10 @@ func mayVary(text []byte) bool {
 	return false
 }
 
-var codingLine = lazyre.New(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
+var (
+	codingLine  = lazyre.New(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
+	commentOnly = lazyre.New(`^[ \t\f]*(#.*)?\r?\n?$`)
+)
 
 // decodePython converts a file that declares a single-byte encoding to UTF-8.
 func decodePython(raw []byte) (text []byte, copied bool, skip string) {
@@ -173,7 +175,7 @@ func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 			name = strings.ReplaceAll(strings.ToLower(string(m[1])), "_", "-")
 			break
 		}
-		if !regexp.MustCompile(`^[ \t\f]*(#.*)?\r?\n?$`).Match(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))) {
+		if !commentOnly.Match(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))) {
 			break
 		}
 	}

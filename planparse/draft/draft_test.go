@@ -102,6 +102,33 @@ func TestNormalRefusesInvalidPlans(t *testing.T) {
 	}
 }
 
+// The parser reads each path that is accepted without asking it. An unusual path is asked about.
+func TestPlainPathsAreRead(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	parts := []string{"a", "none", "tbd", "TODO", "n", "1", "10-20", "README", "_x", "x_", "v2", "sphinx", "test", "--", ".", "/", "-", "_"}
+	plain := 0
+	for range 5000 {
+		path := ""
+		for range 1 + rnd.IntN(6) {
+			path += parts[rnd.IntN(len(parts))]
+		}
+		path += []string{".py", ".md", ".go", ".d.ts", ".a"}[rnd.IntN(5)]
+		if plainPath.MatchString(path) {
+			if plain++; !namesPath(path) {
+				t.Errorf("the parser does not read the path %q", path)
+			}
+		}
+	}
+	if plain < 1000 {
+		t.Errorf("only %d paths are plain", plain)
+	}
+	for _, path := range []string{"a b.py", "a.py:10", "x`y.py", "-a.py"} {
+		if plainPath.MatchString(path) {
+			t.Errorf("%q is plain", path)
+		}
+	}
+}
+
 // For any plan of a model, the parser reads the written plan back with the same content.
 func TestParserReadsMarkdownBack(t *testing.T) {
 	written := 0

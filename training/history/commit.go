@@ -252,7 +252,9 @@ func (w *work) understand() {
 				continue
 			}
 			if side.s.faulty || side.s.skip != "" {
-				w.reason = Broken
+				if w.reason = Broken; side.s.skip == notInstalled {
+					w.reason = NoReader
+				}
 				return
 			}
 			*side.into = side.s.touched(c.hunks, side.of)

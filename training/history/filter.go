@@ -60,7 +60,7 @@ var reasonTexts = map[Reason]string{
 	TooManyFile: "no file, or more than 5",
 	OtherCode:   "no file in a language of the index",
 	Generated:   "only generated or vendored files",
-	NoReader:    "ast-grep is not installed, which reads its language",
+	NoReader:    "ast-grep is not installed, which reads a file of it",
 	Missing:     "git does not have the content here",
 	TooLarge:    "a file of more than 512 KiB",
 	Binary:      "a file that is not UTF-8 text",
@@ -147,13 +147,16 @@ func foreignFolder(dir string) bool {
 
 // saysGenerated reports whether the first lines or very long lines mark a file as generated.
 func saysGenerated(text string) bool {
+	const longLine = 4000 // bytes; no person writes more
 	if language.Generated(text) {
 		return true
 	}
-	for line := range strings.Lines(text) {
-		if len(line) > 4000 {
+	for len(text) > longLine {
+		end := strings.LastIndexByte(text[:longLine], '\n')
+		if end < 0 {
 			return true
 		}
+		text = text[end+1:]
 	}
 	return false
 }

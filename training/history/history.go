@@ -18,6 +18,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/prompt"
@@ -82,6 +83,9 @@ func Run(ctx context.Context, o Options) (Manifest, error) {
 		}
 	}
 	o.Stages = slices.DeleteFunc(Stages(), func(s training.Stage) bool { return !slices.Contains(o.Stages, s) })
+	if o.Redact == nil {
+		o.Redact = fence.Hide
+	}
 	if err := o.Budget.Validate(); err != nil {
 		return Manifest{}, err
 	}

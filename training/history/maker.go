@@ -108,13 +108,11 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 // guardOf returns the guard for an example whose answer was already checked.
 func (m *maker) guardOf(l lesson) training.Guard {
 	g := m.guard
-	if redact := g.Redact; redact != nil {
-		g.Redact = func(text string) string {
-			if text == l.completion {
-				return text
-			}
-			return redact(text)
+	g.Redact = func(text string) string {
+		if text == l.completion {
+			return text
 		}
+		return m.guard.Redact(text)
 	}
 	return g
 }

@@ -63,9 +63,9 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 	}}, ""
 }
 
-// fenced returns a task as it appears in retrieval prompts.
+// fenced returns a task as it appears in retrieval prompts. The guard of each example hides secrets.
 func fenced(task string) string {
-	return strings.TrimSpace(fence.Foreign("", strings.TrimSpace(task)))
+	return strings.TrimSpace(fence.Around("", fence.Clean(strings.TrimSpace(task))))
 }
 
 func marshal(v any) string {

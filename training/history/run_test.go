@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,6 +135,39 @@ func TestBundleIsInNoExample(t *testing.T) {
 		if strings.Contains(text, "bundled_name") {
 			t.Errorf("%s shows the bundle", name)
 		}
+	}
+}
+
+// Without ast-grep, commits of Python give the same examples, except those with a file that only ast-grep can read.
+func TestPythonNeedsAstGrepForUnusualSyntaxAlone(t *testing.T) {
+	r := newRepo(t)
+	file := func(name, body string) string {
+		return "-- " + name + " --\ndef total(cart):\n    \"\"\"Return the sum of a cart.\"\"\"\n" + body + "\n\ndef count(cart):\n    return len(cart)\n"
+	}
+	switched := "    match cart:\n        case []:\n            return 0\n    return sum(cart)\n"
+	r.commit("Begin the shop with carts and prices", file("cart.py", "    return sum(cart)\n")+file("price.py", "    return sum(cart)\n"))
+	r.commit("Return a total of zero for carts with nothing", file("cart.py", "    return sum(cart) if cart else 0\n"))
+	r.commit("Return a price of zero for carts with nothing", file("price.py", switched))
+	bare, full := r.options(t.TempDir()), r.options(t.TempDir())
+	m, err := Run(t.Context(), bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Used != 1 || m.Reasons[NoReader] != 1 {
+		t.Errorf("%d used, %v", m.Used, m.Reasons)
+	}
+	full.Program, full.Max = astGrep(t), 2
+	if m, err := Run(t.Context(), full); err != nil || m.Used != 2 {
+		t.Fatalf("%d used with ast-grep: %v", m.Used, err)
+	}
+	for _, s := range Stages() {
+		got, want := examples(t, bare.Dir, s), examples(t, full.Dir, s)
+		if len(got) > 0 && !slices.ContainsFunc(want, func(e training.Example) bool { return e.ID == got[0].ID }) {
+			t.Errorf("%s: the example differs from that with ast-grep", s)
+		}
+	}
+	if len(examples(t, bare.Dir, training.ExecuteCode)) != 1 {
+		t.Error("no example of code")
 	}
 }
 

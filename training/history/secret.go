@@ -12,7 +12,6 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/secrets"
-	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 	"github.com/runplan/runplan/internal/recent"
@@ -36,11 +35,8 @@ type sentry struct {
 const mostBlocks = 200_000
 
 // newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read. redact must
-// also remove what [fence.Hide] removes; nil uses that function.
+// also remove what [fence.Hide] removes.
 func newSentry(dir string, redact func(string) string) sentry {
-	if redact == nil {
-		redact = fence.Hide
-	}
 	cost := func(text string) int { return len(text) + 100 }
 	return sentry{secrets.New(), dir, redact, &lineSet{}, recent.New[string](mostLinesHeld, cost), maphash.MakeSeed(),
 		recent.New[uint64](mostBlocks, func(bool) int { return 1 })}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"github.com/runplan/runplan/internal/fence"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func TestVersionSecretsAreIndependent(t *testing.T) {
 	}
 	var want []bool
 	for _, v := range versions {
-		found, err := newSentry(t.TempDir(), nil).look(t.Context(), []text{v})
+		found, err := newSentry(t.TempDir(), fence.Hide).look(t.Context(), []text{v})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +32,7 @@ func TestVersionSecretsAreIndependent(t *testing.T) {
 		t.Fatal(want)
 	}
 	for _, together := range []int{1, 2, 5, len(versions)} {
-		s := newSentry(t.TempDir(), nil)
+		s := newSentry(t.TempDir(), fence.Hide)
 		var got []bool
 		for part := range slices.Chunk(versions, together) {
 			found, err := s.look(t.Context(), part)

@@ -177,7 +177,7 @@ func joined(text, verb string, names []string) string {
 func readable(a draft.Plan) error {
 	n, err := a.Normal()
 	if err == nil {
-		_, err = n.Markdown()
+		err = n.Readable()
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/linediff"
@@ -30,8 +31,8 @@ type source struct {
 	blob     string
 	language outline.Language // "" if only searched for secrets
 	text     string           // as stored in git
+	data     []byte           // the same bytes
 	ended    []string         // lines with line ends
-	lines    []string         // lines as prompts show them
 	outlined chan struct{}    // see [versionCache.once]
 	findings
 	searched chan struct{} // as outlined
@@ -91,14 +92,14 @@ func (s *symbol) telling() bool {
 	return len(s.short) >= 5 && !strings.HasPrefix(s.short, "__") || s.parent < 0 && len(s.short) >= 3
 }
 
-// unfit returns the reason why a text is not used for examples.
-func unfit(text string) Reason {
+// unfit returns the reason why a file is not used for examples.
+func unfit(name, text string) Reason {
 	switch {
 	case len(text) > mostBytes:
 		return TooLarge
 	case !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0:
 		return Binary
-	case language.Bundle(text):
+	case language.OfSource(name) == language.Node && language.Bundle(text):
 		return bundle
 	case saysGenerated(text):
 		return Generated
@@ -106,22 +107,14 @@ func unfit(text string) Reason {
 	return ""
 }
 
-func newSource(name, blob, text string) *source {
-	return &source{path: name, blob: blob, language: outline.LanguageOf(name), text: text}
+func newSource(name string, o git.Object) *source {
+	return &source{path: name, blob: o.Hash, language: outline.LanguageOf(name), text: o.Text(), data: o.Data}
 }
 
 // split splits the text into lines. Only changed files need that.
 func (s *source) split() {
-	if s.lines == nil {
+	if s.ended == nil {
 		s.ended = linediff.Lines(s.text)
-		s.lines = make([]string, max(1, len(s.ended))) // an empty text has one empty line
-		for i, l := range s.ended {
-			if text, windows := strings.CutSuffix(l, "\r\n"); windows {
-				s.lines[i] = text
-			} else {
-				s.lines[i] = strings.TrimSuffix(l, "\n")
-			}
-		}
 	}
 }
 
@@ -139,16 +132,16 @@ func (s *source) chunked() []chunks.Span {
 	return s.chunks
 }
 
-// span returns the lines from to to, counted from 1. A file that does not exist has none.
+// span returns the lines from to to as prompts show them, counted from 1. A file that does not exist has none.
 func (s *source) span(from, to int) string {
 	if s == nil {
 		return ""
 	}
-	from, to = max(1, from), min(to, len(s.lines))
+	from, to = max(1, from), min(to, len(s.ended))
 	if from > to {
 		return ""
 	}
-	return strings.Join(s.lines[from-1:to], "\n")
+	return strings.TrimSuffix(strings.ReplaceAll(strings.Join(s.ended[from-1:to], ""), "\r\n", "\n"), "\n")
 }
 
 var receiver = lazyre.New(`^func \(\s*(?:\w+\s+)?\*?(\w+)`)
@@ -251,8 +244,13 @@ func newReader(p patterns.Program, dir string) reader {
 		map[string]bool{}}
 }
 
-// reads reports whether it supports a language.
-func (r reader) reads(l outline.Language) bool { return l == outline.Go || r.program.Found() }
+// reads reports whether it supports a language, at least for most files.
+func (r reader) reads(l outline.Language) bool {
+	return l == outline.Go || l == outline.Python || r.program.Found()
+}
+
+// notInstalled is why a file is skipped that only ast-grep can read.
+const notInstalled = "ast-grep is not installed"
 
 // question is a text for ast-grep.
 type question struct {
@@ -353,10 +351,8 @@ func (r reader) alone(s *source) *question {
 		o := r.golang.Read(s.path, s.text)
 		s.parsed, s.faulty, s.imports = true, o.Error != nil, o.Imports
 		s.take(o)
-	case !r.program.Found():
-		s.skip = "ast-grep is not installed"
 	default:
-		text, copied, why := outline.Prepare(s.language, []byte(s.text))
+		text, copied, why := outline.Prepare(s.language, s.data)
 		if why != "" {
 			s.skip = why
 			return nil
@@ -372,7 +368,10 @@ func (r reader) alone(s *source) *question {
 				return nil
 			}
 		}
-		return &question{source: s, text: text}
+		if r.program.Found() {
+			return &question{source: s, text: text}
+		}
+		s.skip = notInstalled
 	}
 	return nil
 }

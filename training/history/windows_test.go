@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/linediff"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/recent"
@@ -34,9 +36,9 @@ func rates(n int) string {
 // drawnParts returns the parts of a file with one edit, as they are shown for a seed, and the number of the edited one.
 func drawnParts(t *testing.T, name, text string, b edits.Block, seed uint64) (parts []chunks.Span, edited int) {
 	t.Helper()
-	m := &maker{Options: Options{Budget: DefaultBudget()}, sentry: newSentry(t.TempDir(), nil),
+	m := &maker{Options: Options{Budget: DefaultBudget()}, sentry: newSentry(t.TempDir(), fence.Hide),
 		words: recent.NewShared[uint64](mostTerms, func(terms []uint64) int { return len(terms) + 10 })}
-	s := newSource(name, "x", text)
+	s := newSource(name, git.Object{Hash: "x", Data: []byte(text)})
 	w := &work{rng: rand.New(rand.NewPCG(seed, 1)), changes: []*change{{path: name, before: s, after: s}}}
 	shown, _, _, bad := m.windows(w, []edits.Answer{{Blocks: []edits.Block{b}}})
 	if bad != "" {
@@ -221,7 +223,7 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 }
 
 func TestTakesTestsFindsRemovedTests(t *testing.T) {
-	file := func(text string) *source { return newSource("a_test.go", "x", text) }
+	file := func(text string) *source { return newSource("a_test.go", git.Object{Hash: "x", Data: []byte(text)}) }
 	two, one := file("func TestA(t *testing.T) {}\nfunc TestB(t *testing.T) {}\n"),
 		file("func TestA(t *testing.T) { t.Log() }\n")
 	for _, tt := range []struct {

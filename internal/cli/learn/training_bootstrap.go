@@ -40,10 +40,10 @@ func newTrainingBootstrapCommand(a *cli.App) *cobra.Command {
 		Long: `Make examples of the history of a repository, without any run. A commit is a completed task:
 its message is the task, the code before it is the context, its diff is the answer. No model is called.
 
-A commit is used if it changes at most 5 files and fewer than 200 lines of code, in Go, Python, TypeScript or JavaScript
-(all but Go need ast-grep), is not a merge, was not reverted later, and has a message that says what changed: a first
-line of at least 15 characters and three words, of which at least two are not empty words such as "fix", "wip" and
-"misc". Lines count in hand-written files of these languages; other, generated, bundled, vendored and lock files make
+A commit is used if it changes at most 5 files and fewer than 200 lines of code, in Go, Python, TypeScript or JavaScript,
+is not a merge, was not reverted later, and has a message that says what changed: a first line of at least 15 characters
+and three words, of which at least two are not empty words such as "fix", "wip" and "misc". TypeScript, JavaScript and
+Python with unusual syntax need ast-grep. Lines count in hand-written files of these languages; other, generated, bundled, vendored and lock files make
 no examples. A commit with a probable secret is omitted completely. The table shows how many commits were refused, and
 why.
 
