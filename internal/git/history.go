@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -224,8 +223,8 @@ type Object struct {
 	Size int
 }
 
-// Text returns the data as a string without a copy, so nobody may change the data afterwards.
-func (o Object) Text() string { return unsafe.String(unsafe.SliceData(o.Data), len(o.Data)) }
+// Text returns the data as a string.
+func (o Object) Text() string { return string(o.Data) }
 
 // Objects reads objects through one git process, for any number of objects. It answers concurrent callers one after
 // the other.

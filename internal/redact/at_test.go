@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A text is searched for escaped secrets only in segments with escapes. A secret is found in them, in several layers and
-// in base64 that goes on in the next line.
+// A secret is found behind escapes, in several layers and in base64 that goes on in the next line.
 func TestEscapedSecretsAmongPlainLines(t *testing.T) {
 	key := "ghp_" + strings.Repeat("a1B2", 9)
 	percent := strings.ReplaceAll(key, "_", "%5F")
@@ -19,9 +18,6 @@ func TestEscapedSecretsAmongPlainLines(t *testing.T) {
 		if New(nil).String(text) == text {
 			t.Errorf("nothing is hidden in %q", text)
 		}
-	}
-	if got := unescaped("plain\na%20b\n" + strings.Repeat("A", 76) + "\nB%2BC\nplain"); got != "a b\n"+strings.Repeat("A", 76)+"\nB+C\n" {
-		t.Errorf("%q", got)
 	}
 }
 

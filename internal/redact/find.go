@@ -65,27 +65,16 @@ func (r *Redactor) quiet(text string, depth int) bool {
 		if hinted(text) != 0 || r != nil && r.known.Next(text, 0) >= 0 || r.encoded(text, depth) {
 			return false
 		}
-		if text = unescaped(text); text == "" {
+		if !mayEscape(text) {
 			break
 		}
+		next, ok := decode(text, nil)
+		if !ok {
+			break
+		}
+		text = next
 	}
 	return true
-}
-
-// unescaped returns the segments of a text that have escapes, with one layer of them decoded.
-func unescaped(text string) string {
-	if !mayEscape(text) {
-		return ""
-	}
-	var b strings.Builder
-	for text != "" {
-		n := segment(text, true)
-		if next, ok := decode(text[:n], nil); ok {
-			b.WriteString(next)
-		}
-		text = text[n:]
-	}
-	return b.String()
 }
 
 // encoded reports whether a run of base64 may hold a secret.
