@@ -18,8 +18,8 @@ func (p *prover) compare(one *proven) {
 	proof := proofOf(rep)
 	proof.Named = true
 	proof.New, proof.MoreNew = fresh(one.base, one.now)
-	if passed := func(c testout.Case) bool { return c.Status == testout.Passed }; rep.Tests != nil &&
-		rep.Tests.Passed == lists.Count(one.now, passed) {
+	passed := func(c testout.Case) bool { return c.Status == testout.Passed && c.Name != c.Group } // no command as a whole
+	if rep.Tests != nil && rep.Tests.Passed == lists.Count(one.now, passed) {
 		proof.Base = new(lists.Count(one.base, passed))
 	}
 	runs := names.Runs{Base: one.base}
