@@ -34,7 +34,7 @@ const (
 	RunFailed      RunOutcome = "failed"       // a test ran, and failed
 	RunBroken      RunOutcome = "did not run"  // it did not build, load or set itself up
 	RunEmpty       RunOutcome = "ran no test"  // the runner found none
-	RunSkipped     RunOutcome = "was skipped"  // it, or a part of it
+	RunSkipped     RunOutcome = "was skipped"  // it, or a part of it, and nothing failed
 	RunHidFailures RunOutcome = "hid failures" // the runner reports failures but exits with 0
 )
 
@@ -135,7 +135,7 @@ func (s Single) outcome(out ran, res testout.Result) RunOutcome {
 		return RunBroken
 	case out.ok() && res.Failed > 0:
 		return RunHidFailures
-	case res.Skipped > 0:
+	case res.Skipped > 0 && res.Failed == 0:
 		return RunSkipped
 	case res.Known && res.Passed+res.Failed == 0:
 		return RunEmpty

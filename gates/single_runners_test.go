@@ -147,6 +147,9 @@ func TestSingleOutcomes(t *testing.T) {
 			"bash ./a.sh"},
 		"a script whose test is skipped": {script("echo 'ok 1 - a # SKIP no net'; echo 1..1"), Single{Path: "a.sh"},
 			RunSkipped, "", "", ""},
+		"a script with a failure beside a skipped test": {
+			script("printf 'ok 1 - a # SKIP no net\\nnot ok 2 - b\\n1..2\\n'; exit 1"), Single{Path: "a.sh"}, RunFailed, "not ok", "b",
+			""},
 		"a script without tests": {script("echo 1..0"), Single{Path: "a.sh"}, RunEmpty, "", "", ""},
 		"a script that fails by name": {script("echo 'not ok 1 - one'; echo 1..1; exit 1"), Single{Path: "a.sh"},
 			RunFailed, "not ok", "one", ""},

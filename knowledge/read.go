@@ -101,9 +101,8 @@ func (x *indexer) plan(ctx context.Context, all []listed) ([]candidate, error) {
 			x.res.Skipped = append(x.res.Skipped, patterns.Skip{Path: p, Reason: "a symbolic link or a special file"})
 			continue
 		}
-		if oddName(p) {
-			x.res.Skipped = append(x.res.Skipped,
-				patterns.Skip{Path: p, Reason: "its name has control characters or is not UTF-8"})
+		if odd := patterns.OddName(p); odd != "" {
+			x.res.Skipped = append(x.res.Skipped, patterns.Skip{Path: p, Reason: odd})
 			continue
 		}
 		there[p] = true

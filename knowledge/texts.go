@@ -7,13 +7,13 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/patterns"
 )
 
 // maxText is the highest size of a file without symbols that is indexed, in bytes. A larger one is data.
@@ -21,11 +21,8 @@ const maxText = 512 << 10
 
 // Searchable reports whether the index has the text of a file with this name and size in bytes.
 func Searchable(name string, size int64) bool {
-	return size > 0 && size <= maxText && (outline.LanguageOf(name) != "" || worthSearching(name)) && !oddName(name)
-}
-
-func oddName(name string) bool {
-	return strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError })
+	return size > 0 && size <= maxText && (outline.LanguageOf(name) != "" || worthSearching(name)) &&
+		patterns.OddName(name) == ""
 }
 
 // worthSearching reports whether the name of a file without symbols suggests text that people write.

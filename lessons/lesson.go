@@ -121,9 +121,9 @@ func (l *Lesson) AppliesTo(language string) bool {
 
 // FileError is something wrong with a lesson file.
 type FileError struct {
-	Path    string
-	Line    int // 0 for the whole file
-	Message string
+	Path    string `json:"path"`
+	Line    int    `json:"line"` // 0 for the whole file
+	Message string `json:"message"`
 }
 
 func (e *FileError) Error() string {

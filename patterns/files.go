@@ -93,11 +93,19 @@ func relative(dir, file string) (string, error) {
 	return rel, nil
 }
 
+// OddName is the reason why a file is skipped whose name ast-grep or a terminal cannot show. It is "" for other names.
+func OddName(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) || !utf8.ValidString(name) {
+		return "its name has control characters or is not UTF-8"
+	}
+	return ""
+}
+
 // open checks whether and how ast-grep will read the file.
 func open(dir, rel string, sift func(s *source, text []byte)) (source, string) {
 	s := source{path: rel, language: languageOf(rel)}
-	if strings.ContainsFunc(rel, unicode.IsControl) || !utf8.ValidString(rel) {
-		return s, "its name has control characters"
+	if odd := OddName(rel); odd != "" {
+		return s, odd
 	}
 	full := filepath.Join(dir, filepath.FromSlash(rel))
 	fi, err := os.Lstat(full)

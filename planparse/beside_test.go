@@ -94,6 +94,15 @@ func TestMoreNamesOfWork(t *testing.T) {
 				"| P0 | BL-01 | Read it | | done |", "| P0 | BL-02 | Show it | BL-01 | open |"),
 			want: "superpowers BL-01(BL-01:0+) BL-02(BL-02:0)", codes: "list-as-tasks@7",
 		},
+		"a table with a number before the id": {
+			in: in("# T", "", "## Task breakdown", "", "| # | ID | Task | Depends on |", "|---|---|---|---|",
+				"| 1 | `read` | Read it | |", "| 2 | `show` | Show it | 1 |"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@7",
+		},
+		"a table with a number before the id of a risk": {
+			in: in("# T", "", "## Plan risks", "", "| # | ID | Risk |", "|---|---|---|", "| 1 | `slow` | It is slow |",
+				"| 2 | `big` | It is big |"), want: "none", codes: "no-units@1",
+		},
 		"numbered headings below a plan of another name": {
 			in:   in("# T", "", "## 3 Refactoring plan", "", "### 3.1 Shell", "", "Text.", "", "### 3.2 Layout", "", "Text."),
 			want: "superpowers 3.1(3.1:0) 3.2(3.2:0)",
@@ -106,6 +115,61 @@ func TestMoreNamesOfWork(t *testing.T) {
 		"a recommended order": {
 			in:   in("# T", "", "## Recommended implementation order", "", "1. Read it", "2. Show it"),
 			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@5",
+		},
+		"a list of stages": {
+			in:   in("# T", "", "## Delivery stages", "", "1. Read it", "2. Show it"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@5",
+		},
+		"an order of headings": {
+			in: in("# T", "", "## Recommended product sequence", "", "### 1. Read it", "", "Text.", "", "### 2. Show it", "",
+				"Text."), want: "superpowers 1(1:0) 2(2:0)",
+		},
+		"a task whose parts have the name of a list": {
+			in: in("# T", "", "## Implementation plan", "", "### A. Read it", "", "#### 1. Reading tasks", "", "#### 2. Tests", "",
+				"### B. Show it", "", "Text."), want: "superpowers A(A:0) B(B:0)",
+		},
+		"stages that an attack has are no work": {
+			in: in("# T", "", "## Attack stages", "", "1. Look", "2. Break in"), want: "none", codes: "no-units@1",
+		},
+		"an optional phase": {
+			in: in("# T", "", "## MVP Phase 1: Base", "", "Text.", "", "## Optional Phase 2: Rest", "", "Text.", "",
+				"## Optional extras"), want: "phases <phase 1> <phase 2> 1() 2()",
+		},
+		"boxes of phases that are criteria": {
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "## Phase 2: B", "", "- [ ] b", "", "## Success criteria", "",
+				"### Phase 1: A", "", "- [ ] It is fast"),
+			want: "openspec <phase 1> <phase 2> 1(:0) 2(:0) loose:1", codes: "unassigned-boxes@15",
+		},
+		"boxes of phases in a checklist of the work": {
+			in:   in("# T", "", "## Checklist", "", "### Phase 1: A", "", "- [ ] a", "", "### Phase 2: B", "", "- [ ] b"),
+			want: "openspec <phase 1> <phase 2> 1(:0) 2(:0)",
+		},
+		"a schedule of weeks": {
+			in: in("# T", "", "## Phase 1: A", "", "Text.", "", "## Phase 2: B", "", "Text.", "", "## Timeline", "",
+				"### Week 1", "", "- [ ] a", "", "### Week 2", "", "- [ ] b"),
+			want: "phases <phase 1> <phase 2> 1() 2() loose:2", codes: "unassigned-boxes@15 unassigned-boxes@19",
+		},
+		"a schedule of weeks that is all the work": {
+			in:   in("# T", "", "## Timeline", "", "### Week 1", "", "- [ ] a", "", "### Week 2", "", "- [ ] b"),
+			want: "openspec <week 1> <week 2> 1(:0) 2(:0)",
+		},
+		"numbered changes of a plan": {
+			in: in("# Card plan", "", "## Changes", "", "### 1. card.go — the slot", "", "Text.", "", "### 2. Style", "",
+				"Text.", "", "## Files", "", "1. `card.go`"), want: "superpowers 1(1:0) 2(2:0)",
+		},
+		"numbered changes of a report": {
+			in: in("# Review", "", "## Changes", "", "### 1. card.go — the slot", "", "Text.", "", "### 2. Style", "",
+				"Text."), want: "none", codes: "no-units@1",
+		},
+		"the plan of one task": {
+			in: in("# Plan: Task 7.1 — Limit the rate", "", "## Approach", "", "Text."), want: "superpowers 7.1(7.1:0)",
+		},
+		"the plan of a task with a name": {
+			in: in("# Plan: task arrays", "", "## Approach", "", "Text."), want: "none", codes: "no-units@1",
+		},
+		"versions that were released": {
+			in: in("# Roadmap", "", "## Version 2.1.0: Search", "", "Text.", "", "## Completed features", "",
+				"### ✅ Version 2.0.0 (2026-01-31)", "", "- Text"), want: "phases <version 2.1.0> 2.1.0()",
 		},
 		"stories without a colon": {
 			in: in("# Stories", "", "## Epic 1 Base", "", "### Story 1.1 Setup", "", "Text.", "", "### Story 1.2 Login", "",

@@ -229,7 +229,11 @@ func (b *builder) onlyChecks(f facts) bool {
 		}
 	}
 	back := b.lookBack(kind, looksBack)
-	phase := func(h *mark) bool { return h.unit.ok && (h.unit.kind == kind || h.unit.kind == unitSpan) }
+	// "### Week 1" below "## Schedule" says when the phases are done
+	listed := func(h *mark) bool { return len(f.of[unitGroup]) > 1 && saysSchedule(plain(h.text)) }
+	phase := func(h *mark) bool {
+		return h.unit.ok && (h.unit.kind == kind || h.unit.kind == unitSpan && h.below(listed) == nil)
+	}
 	return !slices.ContainsFunc(b.marks,
 		func(m *mark) bool { return m.kind == markBox && !back[m] && m.below(phase) != nil })
 }

@@ -32,15 +32,17 @@ func (b *builder) taskList(f facts) bool {
 			return found
 		}
 	}
+	holds := false // the parent has a task
 	for _, m := range b.heads {
 		if parent > 0 && m.level <= parent {
-			parent = 0
+			parent, holds = 0, false
 		}
 		switch title := strings.ToLower(plain(m.text)); {
 		case parent > 0 && m.level == parent+1 && m.unit.kind == unitNumbered:
-			m.unit.kind, m.unit.word, found = unitTask, "task", true
+			m.unit.kind, m.unit.word, found, holds = unitTask, "task", true, true
 		case parent > 0 && m.level == parent+1 && f.top == 0 && m.unit.kind == unitNone && ticketTask(m):
-			found = true
+			found, holds = true, true
+		case holds: // "#### 2. Training tasks" in a task
 		case f.top == 0 && (b.listsSteps(m) || m != b.title && strings.HasSuffix(bareTitle(title), " tasks")),
 			slices.Contains([]string{"tasks", "subtasks", "steps", "implementation steps", "implementation tasks"}, title):
 			parent = m.level
@@ -97,9 +99,15 @@ func (b *builder) withoutUnits() bool {
 		b.namedTasks() || b.titleAsTask("phase")
 }
 
+// planOf matches what comes before the unit in a title such as "Plan: Task 7 — Title".
+var planOf = lazyre.New(`(?i)^(?:implementation )?plan(?:: | [—–-] )`)
+
 // titleAsTask treats a file whose title is a task, a story or a phase ("# Task 7: Title"), without any other unit, as
 // that task.
 func (b *builder) titleAsTask(words ...string) bool {
+	if b.title != nil && b.titleUnit.kind == unitNone {
+		b.titleUnit = parseUnit(planOf.Re().ReplaceAll(b.title.text, nil))
+	}
 	if b.title == nil || !b.titleUnit.ok || isCheck(b.titleUnit.title) || !slices.Contains(words, b.titleUnit.word) {
 		return false
 	}
@@ -223,7 +231,9 @@ func (b *builder) changesAsTasks() bool {
 			whole, inside, bare = m, true, true
 		}
 	}
-	if files == 0 && check == nil || bare && (files == 0 || check == nil) {
+	numbered := func(m *mark) bool { return m.unit.kind == unitNumbered }
+	listed := len(parts) > 1 && lists.Count(parts, numbered) == len(parts) && planTitle(b.plan.Title)
+	if !listed && (files == 0 && check == nil || bare && (files == 0 || check == nil)) {
 		return false
 	}
 	if len(parts) == 0 {
@@ -435,7 +445,8 @@ func (b *builder) taskRows(in func(m *mark) bool, all bool) (rows []tableRow) {
 			continue
 		}
 		last = m.line
-		counts := namesUnits(header[0]) || namesUnits(header[1]) || column(header[0]) == "id" && atoi(cells[0]) < 0
+		counts := namesUnits(header[0]) || namesUnits(header[1]) || column(header[0]) == "id" && atoi(cells[0]) < 0 ||
+			len(header) > 2 && column(header[1]) == "id" && namesUnits(header[2]) // "| # | ID | Task |"
 		names := header[1:min(len(header), len(cells))]
 		at := 1 + slices.IndexFunc(names, func(name string) bool { return column(name) == "title" })
 		if at == 0 { // "| id | role | files | acceptance |"
@@ -453,7 +464,7 @@ func (b *builder) taskRows(in func(m *mark) bool, all bool) (rows []tableRow) {
 		for i, cell := range cells {
 			name, state := header[min(i, len(header)-1)], strings.Trim(strings.ToLower(cell), "✅✓✔☑ .`*")
 			switch is := column(name); {
-			case i == 0 || i == at || cell == "":
+			case i == 0 || i == at || cell == "" || is == "id":
 			case state == "", saysDone("(" + state + ")"), is == "state" && saysDone(cell[:min(len(cell), len("✅"))]):
 				r.finished = true
 			case is == "key":

@@ -3,6 +3,8 @@ package planparse
 import (
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // buildBatches reads a run-plan: "## Batch N: Title" over "### Task M: Title". The level of batches is the
@@ -127,16 +129,16 @@ func (b *builder) buildTasks(f facts) {
 			isTask := m.unit.ok && m.unit.kind == unitTask && m != b.title
 			tasks.close(b, m.level, m.line)
 			isGroup := m.unit.ok && m.unit.kind == kind && len(tasks.open) == 0
-			if batch >= 0 && len(tasks.open) == 0 {
+			if batch >= 0 && len(tasks.open) == 0 && (isTask || group == nil || m.level <= group.level ||
+				b.plan.Batches[batch].Tasks != nil) {
 				b.endBatch(m.line - 1)
 				batch = -1
 			}
 			switch {
 			case isGroup:
 				group = m
-				if l := load[m]; l.tasks == 0 && l.steps > 0 {
-					b.warn(m.line, "steps-without-task", "%s %s has steps but no task; it runs as its own batch", m.unit.word,
-						m.unit.id)
+				if l := load[m]; l.tasks == 0 && (l.steps > 0 || l.alike) {
+					b.warn(m.line, "steps-without-task", "%s %s has no task; it runs as its own batch", m.unit.word, m.unit.id)
 					batch = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, StartLine: m.line})
 				}
 			case !isTask && group != nil && m.level <= group.level:
@@ -189,8 +191,12 @@ func saysParallel(text []byte) bool {
 	return containsAny(string(text), "(parallel)", "(Parallel)", "parallel-safe", "[P]")
 }
 
-// groupLoad counts the content of a group: a group with steps but without tasks is work too.
-type groupLoad struct{ tasks, steps int }
+// groupLoad counts the content of a group: a group with steps but without tasks is work too. So is one that is only
+// text (alike), if the groups beside it have tasks.
+type groupLoad struct {
+	tasks, steps int
+	alike        bool
+}
 
 func (b *builder) groupLoads(kind unitKind) map[*mark]groupLoad {
 	loads := map[*mark]groupLoad{}
@@ -199,7 +205,7 @@ func (b *builder) groupLoads(kind unitKind) map[*mark]groupLoad {
 	add := func(tasks, steps int) {
 		if group != nil {
 			l := loads[group]
-			loads[group] = groupLoad{l.tasks + tasks, l.steps + steps}
+			loads[group] = groupLoad{tasks: l.tasks + tasks, steps: l.steps + steps}
 		}
 	}
 	for _, m := range b.marks {
@@ -229,5 +235,34 @@ func (b *builder) groupLoads(kind unitKind) map[*mark]groupLoad {
 			add(0, 1)
 		}
 	}
+	b.groupsOfText(kind, loads)
 	return loads
+}
+
+// groupsOfText finds the groups without tasks and steps that have text, and tasks beside them: "## Phase 3" after "##
+// Phase 2" with "### Task 2.1". A finished or a later phase is not work, and neither is a second mention of a phase.
+func (b *builder) groupsOfText(kind unitKind, loads map[*mark]groupLoad) {
+	type place struct {
+		head  *mark
+		level int
+		word  string
+	}
+	at := func(m *mark) place { return place{m.head, m.level, m.unit.word} }
+	tasks, named := map[place]bool{}, map[string]bool{} // places with tasks; groups that are known
+	for m, l := range loads {
+		named[m.unit.word+m.unit.id] = true
+		tasks[at(m)] = tasks[at(m)] || l.tasks > 0
+	}
+	for _, m := range b.heads {
+		title := plain(m.text)
+		if !m.unit.ok || m.unit.kind != kind || !tasks[at(m)] || named[m.unit.word+m.unit.id] || saysDone(title) ||
+			isLater(title) {
+			continue
+		}
+		named[m.unit.word+m.unit.id] = true
+		inside := lists.Filter(b.marks, func(t *mark) bool { return t.below(func(h *mark) bool { return h == m }) != nil })
+		unit := func(t *mark) bool { return t.kind == markHeading && t.isUnit() }
+		text := func(t *mark) bool { return t.kind != markHeading && len(t.text) > 0 }
+		loads[m] = groupLoad{alike: !slices.ContainsFunc(inside, unit) && slices.ContainsFunc(inside, text)}
+	}
 }

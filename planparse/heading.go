@@ -57,8 +57,9 @@ func parseUnit(text []byte) unit {
 	}
 	u := unit{}
 	var joined bool
-	rest, _ = cutFold(rest, "implementation ")
-	rest, _ = cutFold(rest, "sub-")
+	for _, before := range []string{"implementation ", "optional ", "mvp ", "sub-", "giai "} { // "giai đoạn" is a phase
+		rest, _ = cutFold(rest, before)
+	}
 	if u.kind, u.word, text, joined = cutKeyword(rest); u.kind == unitNone {
 		if last, found := cutFold(rest, "final "); found {
 			return finalUnit(last)

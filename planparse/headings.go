@@ -54,8 +54,10 @@ func (b *builder) prepare() {
 			}
 		}
 	}
+	completed := func(h *mark) bool { return h != b.title && completedTitle(plain(h.text)) }
 	for _, m := range b.heads { // a changelog has versions too
-		if m.unit.word == "version" && (!planTitle(b.plan.Title) || !strings.Contains(m.unit.id, ".")) {
+		if m.unit.word == "version" && (!planTitle(b.plan.Title) || !strings.Contains(m.unit.id, ".") ||
+			m.below(completed) != nil) {
 			m.unit = &b.noUnit
 		}
 	}

@@ -12,7 +12,8 @@ import (
 // depth, or, in a phase, in the list directly below such a bold label. kind is the kind of phases.
 func (b *builder) lookBack(kind unitKind, says func(title string, inPhase bool) bool) map[*mark]bool {
 	back := map[*mark]bool{}
-	phase := func(h *mark) bool { return h.unit.ok && h.unit.kind == kind }
+	criteria := func(h *mark) bool { return namesCriteria(plain(h.text)) } // "### Phase 1" below them is no phase
+	phase := func(h *mark) bool { return h.unit.ok && h.unit.kind == kind && h.below(criteria) == nil }
 	label := false
 	for _, m := range b.marks {
 		switch {

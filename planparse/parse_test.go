@@ -221,6 +221,17 @@ func TestTaskPlans(t *testing.T) {
 			want:  "superpowers <chunk 1> 1(1:0) 2()",
 			codes: "steps-without-task@4",
 		},
+		"and so does one that is only text, beside groups with tasks": {
+			in: in("# P", "## Phase 1: a", "### Task 1: A", "", "## Phase 2: b", "", "### Goal", "", "Write it.", "",
+				"## Phase 3: c ✅", "", "Was written.", "", "## Phase 4: empty"),
+			want:  "superpowers <phase 1> 1(1:0) 2()",
+			codes: "steps-without-task@5",
+		},
+		"but not one that is mentioned elsewhere or again": {
+			in: in("# P", "## Phase 1: a", "### Task 1: A", "", "## Order", "", "### Phase 2: b", "", "Later.", "",
+				"## Phase 1: a", "", "It takes a day."),
+			want: "superpowers <phase 1> 1(1:0)",
+		},
 		"only the boxes of a task count for it": {
 			in: in("# P", "## Success criteria", "- [ ] no", "### Task 1: A", "- [x] yes", "#### Detail", "- [x] yes",
 				"## Post-Completion", "- [ ] no"),

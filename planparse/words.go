@@ -26,15 +26,16 @@ var keywords = sync.OnceValue(func() map[string]keyword {
 	out := map[string]keyword{}
 	for kind, rows := range map[unitKind][]string{ // the English word first
 		unitBatch: {"batch 批次"},
-		unitGroup: {"phase fase faz фаза 阶段 階段 段階 フェーズ フェイズ 단계 期", "chunk", "wave", "track", "tranche", "checkpoint"},
-		unitSpan: {"day tag día jour gün день", "week woche semana semaine hafta неделя 周 週", "sprint спринт",
-			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa aşama этап", "part parte partie teil часть",
+		unitGroup: {"phase fase faz fas faza tahap đoạn фаза 阶段 階段 段階 フェーズ フェイズ 단계 期", "chunk", "wave", "track",
+			"tranche", "checkpoint"},
+		unitSpan: {"day tag día jour gün день", "week woche semana semaine hafta vecka tydzień неделя 周 週", "sprint спринт",
+			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa aşama etap этап", "part parte partie teil часть",
 			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream", "stream", "increment",
 			"version versión versão версия 版本 バージョン 버전"},
 		unitTask: {"task ticket aufgabe tâche tache tarea tarefa attività görev задача 任务 任務 タスク 작업 태스크",
 			"iteration iteração iteración itération итерация 迭代 イテレーション"},
 		unitPiece: {"slice", "commit", "story", "unit", "change", "fix", "pr"},
-		unitStep:  {"step schritt étape paso passo adım шаг 步骤 步驟 ステップ"},
+		unitStep:  {"step schritt étape paso passo adım steg krok langkah шаг 步骤 步驟 ステップ"},
 	} {
 		for _, row := range rows {
 			words := strings.Fields(row)
@@ -208,12 +209,12 @@ func bareTitle(title string) string {
 func stepsTitle(title string) bool {
 	title = bareTitle(title)
 	if words := strings.Fields(title); len(words) > 1 &&
-		slices.Contains([]string{"plan", "steps", "order", "phases", "sequence"}, words[len(words)-1]) {
+		slices.Contains([]string{"plan", "steps", "order", "phases", "sequence", "stages", "slices"}, words[len(words)-1]) {
 		noun, before := words[len(words)-1], words[len(words)-2]
 		known := lists.Count(words, func(word string) bool {
 			return slices.Contains([]string{"implementation", "development", "delivery", "refactor", "refactoring", "migration",
-				"execution", "cleanup", "recommended", "ordered", "detailed", "task", "work", "action", "commit",
-				"step-by-step"}, word)
+				"execution", "cleanup", "recommended", "suggested", "ordered", "detailed", "incremental", "product", "task",
+				"work", "action", "commit", "step-by-step"}, word)
 		})
 		if known == len(words)-1 || noun == "plan" && before == "work" || noun == "steps" && before != "next" && known > 0 {
 			return true
@@ -224,7 +225,9 @@ func stepsTitle(title string) bool {
 		"orden de implementacion", "ordem de implementacao", "ordre d'implementation", "порядок реализации", "实施单元",
 		"steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks", "task list",
 		"step by step", "step-by-step", "step-by-step plan", "concrete steps", "todo", "to do", "phases", "milestones",
-		"increments", "phasen", "meilensteine", "fases", "fases de implementacao", "etapas", "этапы", "フェーズ",
+		"increments", "stages", "phasen", "etappen", "meilensteine", "fases", "plan de trabajo", "plano de trabalho",
+		"plan de travail", "plan de accion", "plano de acao", "plan d'action", "arbeitsplan", "实施计划", "開発計画",
+		"fases de implementacao", "etapas", "этапы", "フェーズ",
 		"implementation strategy", "estrategia de implementacao", "estrategia de implementacion", "步骤", "实施步骤", "实现步骤",
 		"手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos",
 		"pasos de implementacion", "etapes", "passos", "шаги", "план"}, title)
@@ -234,7 +237,8 @@ func stepsTitle(title string) bool {
 func remainingTitle(title string) bool {
 	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending",
 		"planned", "pending tasks", "pending work", "future work", "planned improvements", "now", "next", "later",
-		"near term", "near-term", "near-term focus", "short term", "short-term", "medium term", "medium-term",
+		"near term", "near-term", "near-term focus", "near-term tasks", "short term", "short-term",
+		"medium term", "medium-term",
 		"mid-term", "mid-term direction", "longer term", "long term", "long-term", "long-term direction", "todo",
 		"to do", "to-do", "todos", "open tasks", "next actions", "action items", "待办", "待办事项", "待办任务", "剩余任务", "残タスク",
 		"残作業", "やること", "次のアクション", "할 일", "남은 작업", "offene aufgaben", "tareas pendientes", "pendientes",
@@ -251,10 +255,11 @@ func changesTitle(title string) bool {
 // completedTitle reports whether a heading says that the tasks below it are done.
 func completedTitle(title string) bool {
 	return slices.Contains([]string{"completed", "archived", "archived tasks", "archived stories", "completed tasks",
-		"completed work", "completed phases", "done", "done tasks", "finished", "finished tasks", "已完成", "已完成任务",
+		"completed work", "completed phases", "completed features", "completed milestones",
+		"completed items", "shipped", "done", "done tasks", "finished", "finished tasks", "已完成", "已完成任务",
 		"已完成的任务", "完了", "完了済み", "完了タスク", "완료", "완료된 작업", "erledigt", "erledigte aufgaben", "abgeschlossen",
 		"completado", "completadas", "tareas completadas", "concluido", "concluidas", "tarefas concluidas", "termine",
-		"taches terminees", "выполнено", "выполненные задачи", "готово"}, bareTitle(title))
+		"taches terminees", "deja fait", "выполнено", "выполненные задачи", "готово"}, bareTitle(title))
 }
 
 // column says what the cells below the header of a column are: the "id", the "title" or the "state" of a task, or the
@@ -293,6 +298,12 @@ func saysProgress(title string) bool {
 		"tracker", "tracking", "overview", "at a glance", "summary", "当前状态", "现状", "現状", "현재 상태", "进度", "進捗", "진행",
 		"fortschritt", "progreso",
 		"progresso", "avancement", "прогресс")
+}
+
+// saysSchedule reports whether a heading is above a calendar of work that other headings describe.
+func saysSchedule(title string) bool {
+	return containsAny(strings.ToLower(title), "schedule", "timeline", "cronograma", "calendario", "calendrier", "zeitplan",
+		"时间表", "時間表", "スケジュール", "일정", "график")
 }
 
 // isState reports whether a text explains a box: the row of a legend.

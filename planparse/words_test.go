@@ -39,6 +39,14 @@ func TestPlansInOtherLanguages(t *testing.T) {
 			in:   in("# P", "## Stufe A – a", "text", "## Эпик 2: b", "text", "## Módulo 3 — c", "text", "## 模块4：d", "text"),
 			want: "phases <stage A> <epic 2> <module 3> <module 4> A() 2() 3() 4()",
 		},
+		"phases and stages of more languages": {
+			in: in("# P", "## Fas 1: a", "text", "## Faza 2 — b", "text", "## Tahap 3: c", "text", "## GIAI ĐOẠN 4: d", "text",
+				"## Giai đoạn triển khai", "text"), want: "phases <phase 1> <phase 2> <phase 3> <phase 4> 1() 2() 3() 4()",
+		},
+		"lists of steps in more languages": {
+			in:   in("# P", "## 4. Etappen (ab Mai)", "1. a", "2. b", "## Plan de trabajo", "1. c", "2. d"),
+			want: "superpowers 1(1:0) 2(2:0) 1-2(1:0) 2-2(2:0)", codes: "list-as-tasks@3 duplicate-id@6 duplicate-id@7",
+		},
 		"iterations": {
 			in: in("# P", "## Итерация 1: a", "- [ ] x", "## Iteración 2: b", "- [x] y"), want: "superpowers 1(1:1) 2(2:1+)",
 		},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Contract holds the owner's decisions. The zero contract has no owner and allows only what needs no trust.
@@ -207,8 +208,8 @@ func Allows(t Tier, a Action) bool {
 // ParseAction parses the name of an action.
 func ParseAction(name string) (Action, error) {
 	if _, ok := ruleOf(Action(name)); !ok {
-		known := lists.Map(Table(), func(r Rule) Action { return r.Action })
-		return "", fmt.Errorf("unknown action %q; actions are %v", name, known)
+		known := phrase.Join(Table(), ", ", func(r Rule) string { return string(r.Action) })
+		return "", fmt.Errorf("unknown action %q; actions are %s", name, known)
 	}
 	return Action(name), nil
 }

@@ -190,7 +190,7 @@ func TestDraft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := Draft("orders", files, unseen)
+	b := Draft("orders", files, unseen, o.Own)
 	if len(b.Intent.OpenQuestions) < 2 || *b.Meta.Confidence.Intent != 0 || len(b.Endpoints()) != 1 ||
 		len(b.FailureModes) != 1 || len(b.Dependencies.Services) != 1 {
 		t.Errorf("%s", b.YAML())
@@ -224,7 +224,7 @@ func TestDraftOmitsTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(Draft("a", files, unseen).YAML())
+	text := string(Draft("a", files, unseen, nil).YAML())
 	if !strings.Contains(text, "- Add\n") || strings.Contains(text, "TestMain") || strings.Contains(text, "ExampleAdd") {
 		t.Error(text)
 	}

@@ -15,8 +15,8 @@ import (
 
 // Draft makes a candidate from existing code: interfaces from its routes, dependencies from its calls, failure modes
 // from its handlers. Facts that code does not show, such as its purpose, become open questions and lower the
-// confidence.
-func Draft(unit string, files []summary.Summary, unseen []patterns.Skip) *Blueprint {
+// confidence. own has the name prefixes of the project's own packages; see [summary.Own].
+func Draft(unit string, files []summary.Summary, unseen []patterns.Skip, own []string) *Blueprint {
 	b := &Blueprint{Unit: unit,
 		Intent: Intent{Purpose: "To be written: what is " + unit + " for?", CognitiveRole: "To be written: what part does " +
 			unit + " play among the parts?"}}
@@ -24,7 +24,7 @@ func Draft(unit string, files []summary.Summary, unseen []patterns.Skip) *Bluepr
 	b.ask("Are the failure modes below all that matter, and are their responses the wanted ones?")
 	b.Dependencies.Services, b.FailureModes, b.Interfaces = []Service{}, []FailureMode{}, []Interface{}
 	draftInterfaces(b, files)
-	draftDependencies(b, files)
+	draftDependencies(b, files, own)
 	draftFailures(b, files)
 	for _, f := range files {
 		b.SourceFiles = append(b.SourceFiles, SourceFile{f.Path, roleOf(f)})
@@ -118,7 +118,7 @@ func draftInterfaces(b *Blueprint, files []summary.Summary) {
 	}
 }
 
-func draftDependencies(b *Blueprint, files []summary.Summary) {
+func draftDependencies(b *Blueprint, files []summary.Summary, own []string) {
 	at := map[string]int{}
 	for _, f := range files {
 		for _, c := range f.HTTPCalls {
@@ -138,7 +138,7 @@ func draftDependencies(b *Blueprint, files []summary.Summary) {
 		}
 	}
 	// Imports from other parts of the project count as shared until the owner changes that.
-	c := checker{b: &Blueprint{Dependencies: b.Dependencies}}
+	c := checker{b: &Blueprint{Dependencies: b.Dependencies}, o: summary.Options{Own: own}}
 	for _, f := range files {
 		c.b.SourceFiles = append(c.b.SourceFiles, SourceFile{Path: f.Path})
 	}

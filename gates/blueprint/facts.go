@@ -238,8 +238,8 @@ func (c *checker) place(f summary.Summary, imp string) string {
 		return path.Join(dir, below)
 	case outline.Go:
 		for _, own := range c.o.Own {
-			if rest, ok := strings.CutPrefix(imp, own); ok {
-				return strings.Trim(path.Clean(strings.TrimPrefix(rest, "/")), "/")
+			if rest, ok := strings.CutPrefix(imp+"/", own+"/"); ok {
+				return path.Clean(rest)
 			}
 		}
 		return imp

@@ -19,6 +19,7 @@ import (
 const (
 	pyCode  = "def parse(text):\n    return [int(p) for p in text.split(',')]\n"
 	pyWeak  = "import unittest\nfrom calc import parse\n\n\nclass TestParse(unittest.TestCase):\n    def test_empty(self):\n        self.assertTrue(callable(parse))\n"
+	pySkip  = "\n\nclass TestNet(unittest.TestCase):\n    @unittest.skip('no network')\n    def test_fetch(self):\n        pass\n"
 	pyGiven = "Write the tests:\n\n```python\nimport unittest\nfrom calc import parse\n\n\nclass TestParse(unittest.TestCase):\n    def test_empty(self):\n        self.assertEqual(parse(\"\"), [])\n```\n"
 
 	jsCode  = "export const words = t => t.split(' ')\n"
@@ -40,6 +41,11 @@ func TestGate(t *testing.T) {
 		{"weaker test of python", "test_calc.py", pyGiven, map[string]string{"calc.py": pyCode, "test_calc.py": pyWeak},
 			[]string{"error plan/given-test-fails test_calc.py: the plan gives the test TestParse › test_empty, and it fails on the new code"},
 			"0 of 1 test that the plan gives as code"},
+		{"weaker test beside a skipped one", "test_calc.py", pyGiven, map[string]string{"calc.py": pyCode, "test_calc.py": pyWeak + pySkip},
+			[]string{"error plan/given-test-fails test_calc.py: the plan gives the test TestParse › test_empty, and it fails on the new code"},
+			"0 of 1 test that the plan gives as code"},
+		{"correct code beside a skipped test", "test_calc.py", pyGiven, map[string]string{"calc.py": strings.Replace(pyCode, "split(',')", "split(',') if p", 1), "test_calc.py": pyWeak + pySkip},
+			nil, "1 of 1 test that the plan gives as code"},
 		{"correct code", "test_calc.py", pyGiven, map[string]string{"calc.py": strings.Replace(pyCode, "split(',')", "split(',') if p", 1), "test_calc.py": pyWeak},
 			nil, "1 of 1 test that the plan gives as code"},
 		{"same test", "test_calc.py", pyGiven, map[string]string{"calc.py": pyCode, "test_calc.py": strings.Replace(pyWeak,

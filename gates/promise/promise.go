@@ -529,7 +529,7 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 		case one.Outcome == gates.RunEmpty && compiled.MatchString(f):
 			l.Note("%s compiles, and has no test to run", f)
 			return true, nil
-		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && len(one.Failed) == 0 && one.Passed == 0 ||
+		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && one.Passed == 0 ||
 			one.Outcome == gates.RunBroken:
 			why = fmt.Sprintf("it %s", one.Outcome)
 			if one.Why != "" {

@@ -46,7 +46,7 @@ func (l *Ledger) Write(file string) error {
 	err := os.MkdirAll(dir, 0o755)
 	if ignore := filepath.Join(dir, ".gitignore"); err == nil {
 		if _, missing := os.Stat(ignore); missing != nil {
-			err = os.WriteFile(ignore, []byte("*\n"), 0o644)
+			err = atomicfile.WriteLoose(ignore, []byte("*\n"), 0o644)
 		}
 	}
 	if err == nil {

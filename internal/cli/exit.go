@@ -119,23 +119,32 @@ func Advise(err error, list ...Advice) error {
 // CodeOf returns the exit code and the hint of an error.
 func CodeOf(err error) (code int, hint string) {
 	var f *Failure
+	var at *fs.PathError
 	switch {
 	case err == nil:
 		return ExitOK, ""
 	case errors.As(err, new(*outputError)):
 		return ExitCannotRun, "the output is incomplete; check where standard output goes, and its free space"
+	case errors.As(err, &f) && f.Hint == "":
+		_, hint = CodeOf(f.Err)
+		return f.Code, hint
 	case errors.As(err, &f):
 		return f.Code, f.Hint
 	case errors.Is(err, local.ErrLocked):
 		return ExitLocked, "wait for it or stop it (runplan cancel); other plans can run at the same time"
 	case errors.Is(err, store.ErrCorrupt):
 		return ExitCannotRun, "the file was not changed; move it to start with a new journal, or restore a backup"
+	case errors.Is(err, git.ErrNoCommits):
+		return ExitUsage, "make a first commit: git add -A && git commit -m start"
 	case errors.Is(err, store.ErrNewer):
 		return ExitCannotRun, ""
 	case errors.Is(err, proc.ErrNotFound):
 		return ExitCannotRun, ""
-	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission),
+		errors.Is(err, store.ErrDisk):
 		return ExitCannotRun, "runplan writes under .runplan and .git; check that the disk has free space and is writable"
+	case errors.As(err, &at) && at.Path == os.TempDir():
+		return ExitCannotRun, "set TMPDIR to an existing folder, for temporary files"
 	case errors.Is(err, planparse.ErrTooBig), errors.Is(err, planparse.ErrEmpty), errors.Is(err, planparse.ErrBinary):
 		return ExitUsage, ""
 	}
@@ -144,12 +153,17 @@ func CodeOf(err error) (code int, hint string) {
 
 type runE = func(cmd *cobra.Command, args []string) error
 
-// Stoppable returns the RunE function of a command. The context of do ends like that of [Interruptible].
+// Stoppable returns the RunE function of a command. The context of do ends like that of [Interruptible]; what could not
+// be done then was interrupted.
 func Stoppable(do func(ctx context.Context, args []string) error) runE {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, stop := Interruptible(cmd.Context())
 		defer stop()
-		return do(ctx, args)
+		err := do(ctx, args)
+		if code, _ := CodeOf(err); ctx.Err() != nil && (code == ExitUsage || code == ExitCannotRun) {
+			return Interrupted("", "")
+		}
+		return err
 	}
 }
 

@@ -38,10 +38,18 @@ type Loaded struct {
 
 // Load reads the existing ones of the given files, where later files override earlier ones, and then the environment.
 func Load(files []string, getenv func(string) (string, bool)) (*Loaded, error) {
+	return LoadWith(files, getenv, "", nil)
+}
+
+// LoadWith is [Load] with a new text of one of the files, which is not written yet.
+func LoadWith(files []string, getenv func(string) (string, bool), changed string, with []byte) (*Loaded, error) {
 	l := &Loaded{Config: Default(), Sources: map[string]string{}}
 	sum := sha256.New()
 	for _, f := range files {
-		data, err := os.ReadFile(f)
+		data, err := with, error(nil)
+		if changed == "" || f != changed {
+			data, err = os.ReadFile(f)
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -49,12 +57,15 @@ func Load(files []string, getenv func(string) (string, bool)) (*Loaded, error) {
 			return nil, fmt.Errorf("read configuration: %w", err)
 		}
 		text := bytes.TrimPrefix(data, []byte("\ufeff")) // Windows editors put it there
-		if err := decode(f, text, &l.Config); err != nil {
+		set, err := keysIn(f, text)
+		if err != nil {
 			return nil, err
 		}
-		set := keysIn(text)
 		l.came(f, text, set)
 		if err := l.checkDurations(f, set); err != nil {
+			return nil, err
+		}
+		if err := decode(f, text, &l.Config); err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(sum, "%d\n", len(data))
@@ -68,21 +79,16 @@ func Load(files []string, getenv func(string) (string, bool)) (*Loaded, error) {
 	return l, l.validate()
 }
 
-func decode(file string, data []byte, c *Config) error {
-	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
-	err := dec.Decode(c)
+// decode reads a file into a [Config] or a map.
+func decode(file string, data []byte, to any) error {
+	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(to)
 	var strict *toml.StrictMissingError
 	var de *toml.DecodeError
 	switch {
 	case errors.As(err, &strict):
 		e := strict.Errors[0]
 		line, _ := e.Position()
-		key := strings.Join(e.Key(), ".")
-		msg := fmt.Sprintf("%s:%d: unknown key %q", file, line, key)
-		if near := Nearest(key, Keys()); near != "" {
-			msg += fmt.Sprintf("; did you mean %q?", near)
-		}
-		return errors.New(msg)
+		return fmt.Errorf("%s:%d: %w", file, line, unknown("key", strings.Join(e.Key(), ".")))
 	case errors.As(err, &de):
 		line, col := de.Position()
 		if key := strings.Join(de.Key(), "."); strings.Contains(de.Error(), "cannot decode TOML ") {
@@ -95,6 +101,14 @@ func decode(file string, data []byte, c *Config) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return nil
+}
+
+// unknown returns the error about a key that is no setting, with the most similar one.
+func unknown(what, key string) error {
+	if near := Nearest(key, Keys()); near != "" {
+		return fmt.Errorf("unknown %s %q; did you mean %q?", what, key, near)
+	}
+	return fmt.Errorf("unknown %s %q", what, key)
 }
 
 // checkDurations refuses durations without a unit: a bare number would mean nanoseconds.
@@ -125,10 +139,10 @@ func (l *Loaded) checkDurations(file string, set map[string]any) error {
 }
 
 // keysIn returns the dotted keys that a file sets, with their values. A table without keys counts.
-func keysIn(data []byte) map[string]any {
+func keysIn(file string, data []byte) (map[string]any, error) {
 	var m map[string]any
-	if toml.Unmarshal(data, &m) != nil {
-		return nil // decode has already accepted it
+	if err := decode(file, data, &m); err != nil {
+		return nil, err
 	}
 	out := map[string]any{}
 	var walk func(prefix string, v any)
@@ -144,7 +158,7 @@ func keysIn(data []byte) map[string]any {
 	for k, v := range m {
 		walk(k, v)
 	}
-	return out
+	return out, nil
 }
 
 // fromEnv takes each scalar setting from its variable, see [EnvName].
@@ -308,6 +322,11 @@ func (l *checks) checkSettings() {
 	atLeast("run.max_attempts", float64(l.Run.MaxAttempts), 1, "it must be at least 1")
 	atLeast("run.min_free_mb", float64(l.Run.MinFreeMB), 0, "0 has no effect")
 	atLeast("run.max_cost_usd", l.Run.MaxCostUSD, 0, "0 is no limit")
+	atLeast("run.max_attempt_cost_usd", l.Run.MaxAttemptUSD, 0, "0 is no limit")
+	atLeast("run.max_attempt_tokens", float64(l.Run.MaxTokens), 0, "0 is no limit")
+	atLeast("run.max_repeats", float64(l.Run.MaxRepeats), 0, "0 is no limit")
+	atLeast("gates.max_file_lines", float64(l.Gates.MaxFileLines), 0, "0 is no limit")
+	atLeast("gates.min_memory_mb", float64(l.Gates.MinMemoryMB), 0, "0 does not check")
 	l.oneOf("gates.tests.changed", l.Gates.Tests.Changed, "warn", "approve", "fail")
 	between("sampling.hold_out", float64(l.Sampling.HoldOut), 0, 100)
 	between("gates.mutants.bar", float64(l.Gates.Mutants.Bar), 0, 100)
@@ -321,6 +340,10 @@ func (l *checks) checkSettings() {
 		between("context.tokens", float64(l.Context.Tokens), 100, 1e6)
 	}
 	between("context.similarity", l.Context.Similarity, 0, 1)
+	between("context.ref_lines", float64(l.Context.RefLines), 0, 1e6)
+	between("context.ref_lines_least", float64(l.Context.RefLinesLeast), 0, 1e6)
+	between("context.commits", float64(l.Context.Commits), 0, 1e6)
+	between("context.progress_lines", float64(l.Context.ProgressLines), 0, 1e6)
 	if why := l.Context.badFile(); why != "" {
 		l.say("context.file", "is %q; %s", l.Context.File, why)
 	}

@@ -193,6 +193,17 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 			want: []string{"repo.toml:2:", `"90" is not a duration such as 90s or 30m`}},
 		"a duration that is a number": {text: "[run]\nagent_timeout = 90\n",
 			want: []string{"repo.toml", "run.agent_timeout is 90, which is not a duration"}},
+		"a switch for a duration": {text: "[run]\n\ngrace = true\n",
+			want: []string{"repo.toml:3: ", "run.grace is true, which is not a duration"}},
+		"a number too large for any type": {text: "[run]\nmax_cost_usd = 99999999999999999999\n",
+			want: []string{"repo.toml:2:"}},
+		"less than no limit": {text: "[run]\nmax_repeats = -1\nmax_attempt_tokens = -1\nmax_attempt_cost_usd = -0.5\n" +
+			"[gates]\nmax_file_lines = -1\nmin_memory_mb = -1\n", want: []string{
+			"repo.toml:4: run.max_attempt_cost_usd is -0.5", "repo.toml:3: run.max_attempt_tokens is -1",
+			"repo.toml:2: run.max_repeats is -1", "repo.toml:6: gates.max_file_lines is -1",
+			"repo.toml:7: gates.min_memory_mb is -1"}},
+		"less than no lines": {text: "context.ref_lines = -1\ncontext.commits = -1\n",
+			want: []string{"repo.toml:1: context.ref_lines is -1", "repo.toml:2: context.commits is -1"}},
 		"a number for a gate's time": {text: "[[gates.command]]\nname = 'x'\nrun = 'y'\ntimeout = 3\n",
 			want: []string{"repo.toml", "gates.command.timeout is 3"}},
 		"a duration below zero": {text: "[run]\nidle_timeout = '-1s'\n",

@@ -49,8 +49,8 @@ func literalOf(key, value string) (string, error) {
 	c := Default()
 	v, ok := flatten(reflect.ValueOf(&c).Elem())[key]
 	switch {
-	case !ok && !slices.ContainsFunc(Describe(), func(k Key) bool { return k.named(key) }):
-		return "", fmt.Errorf("unknown setting %q", key)
+	case !known(key):
+		return "", unknown("setting", key)
 	case ok:
 		if err := set(v, value); err != nil {
 			return "", fmt.Errorf("%s = %q: %w", key, value, err)
@@ -62,6 +62,11 @@ func literalOf(key, value string) (string, error) {
 		return value, nil // the check of the whole file reports the error
 	}
 	return strconv.Quote(value), nil
+}
+
+// known reports whether a key is a setting, or a value of one that is a table.
+func known(key string) bool {
+	return slices.ContainsFunc(Describe(), func(k Key) bool { return k.named(key) })
 }
 
 // named reports whether a key is k, in which NAME stands for any name, or a value of the table k.
@@ -124,15 +129,15 @@ func edited(lines []string, key, literal string, remove bool) []string {
 
 // onlyChanged checks that the new text differs from the old one only in this key.
 func onlyChanged(before, after []byte, key, literal string) error {
-	was, is := keysIn(before), keysIn(after)
-	if is == nil && len(strings.TrimSpace(string(after))) > 0 {
-		var m map[string]any
-		if err := toml.Unmarshal(after, &m); err != nil {
-			if was == nil && len(strings.TrimSpace(string(before))) > 0 {
-				return fmt.Errorf("the file is not valid: %w", err)
-			}
-			return ErrByHand
-		}
+	was, invalid := keysIn("", before)
+	is, err := keysIn("", after)
+	if err != nil && invalid != nil {
+		return fmt.Errorf("the file is not valid: %w", toml.Unmarshal(before, &was))
+	} else if err != nil {
+		return ErrByHand
+	}
+	if _, had := was[key]; literal == "" && !had && !known(key) {
+		return unknown("setting", key)
 	}
 	_, there := is[key]
 	if there != (literal != "") {

@@ -41,7 +41,9 @@ func TestEdit(t *testing.T) {
 			"by hand"},
 		"a text of several lines": {"[models.overrides]\nscope = \"\"\"\nm\"\"\"\n", "models.overrides.scope", text("n"), "",
 			"by hand"},
-		"no such key":        {file, "run.lnd", text("ff"), "", "unknown setting"},
+		"no such key":        {file, "run.lnd", text("ff"), "", `unknown setting "run.lnd"; did you mean "run.land"?`},
+		"no such key, away":  {file, "run.lnd", nil, "", `unknown setting "run.lnd"`},
+		"a wrong key, away":  {"[run]\nlnd = 1\n", "run.lnd", nil, "[run]\n", ""},
 		"no number":          {file, "run.max_attempts", text("many"), "", "not a number"},
 		"over several lines": {file, "gates.disable", text(`["a"]`), "", "by hand"},
 		"in an inline table": {"run = {land = \"pr\"}\n", "run.land", text("ff"), "", "by hand"},
@@ -69,7 +71,7 @@ func FuzzEdit(f *testing.F) {
 			}
 			return
 		}
-		if _, ok := keysIn(out)[key]; !ok {
+		if set, _ := keysIn("", out); set[key] == nil {
 			t.Errorf("%q is not set in %q", key, out)
 		}
 	})

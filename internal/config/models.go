@@ -162,10 +162,6 @@ func isOllamaCom(host string) bool {
 
 // Check returns the errors of a file with that text, without other files.
 func Check(file string, text []byte) error {
-	l := &Loaded{Config: Default(), Sources: map[string]string{}, Files: []string{file}}
-	if err := decode(file, text, &l.Config); err != nil {
-		return err
-	}
-	l.came(file, text, keysIn(text))
-	return l.validate()
+	_, err := LoadWith([]string{file}, func(string) (string, bool) { return "", false }, file, text)
+	return err
 }

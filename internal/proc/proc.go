@@ -318,6 +318,11 @@ func (e *ExitError) Error() string {
 	return text + ": " + how
 }
 
+// Is reports a program that says that the disk is full as [syscall.ENOSPC].
+func (e *ExitError) Is(target error) bool {
+	return target == syscall.ENOSPC && strings.Contains(strings.ToLower(e.Stderr), syscall.ENOSPC.Error())
+}
+
 // Output runs a short trusted program and returns its standard output. It uses only Args, Dir, Env and Stdin of c.
 // The program is killed when ctx ends; its background processes are not.
 func Output(ctx context.Context, c Cmd) ([]byte, error) {

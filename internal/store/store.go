@@ -34,13 +34,17 @@ var (
 	ErrForeign = errors.New("it is another program's database; move it away")
 	ErrOlder   = errors.New("it was written by an older runplan")
 	ErrRow     = errors.New("a row is invalid")
+	ErrDisk    = errors.New("the disk is full or fails")
 )
 
-// SQLite's own codes for a file that another process has open, that is not writable, or that is not a database.
+// SQLite's own codes for a file that another process has open, that is not writable, or that is not a database, and for
+// a disk that is full or fails.
 const (
 	codeBusy       = 5
 	codeReadOnly   = 8
+	codeIO         = 10
 	codeCorrupt    = 11
+	codeFull       = 13
 	codeCannotOpen = 14
 	codeNotADB     = 26
 )
@@ -375,7 +379,8 @@ func isBusy(err error) bool {
 	return errors.As(err, &se) && se.Code()&0xff == codeBusy
 }
 
-// explain turns SQLite's codes for a damaged file into [ErrCorrupt], and those for a locked one into [ErrBusy].
+// explain turns SQLite's codes for a damaged file into [ErrCorrupt], those for a locked one into [ErrBusy], and those for
+// a disk into [ErrDisk].
 func explain(err error) error {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {
@@ -386,6 +391,8 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %s", ErrCorrupt, se.Error())
 	case codeBusy:
 		return fmt.Errorf("%w: %s", ErrBusy, se.Error())
+	case codeIO, codeFull:
+		return fmt.Errorf("%w: %w", ErrDisk, err)
 	}
 	return err
 }

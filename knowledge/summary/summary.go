@@ -172,6 +172,10 @@ func Files(ctx context.Context, o Options, paths []string) (out []Summary, skipp
 			skip("its language is not read")
 			continue
 		}
+		if odd := patterns.OddName(p); odd != "" {
+			skip(odd)
+			continue
+		}
 		raw, err := readFile(root, p)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

@@ -177,7 +177,7 @@ func TestSummaryHasAllKeys(t *testing.T) {
 // A file that cannot be checked is skipped with a reason and never summarized as empty.
 func TestUncheckableFileIsSkipped(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"a.rb": "x", "b.py": "x = 1\n", "c.go": "package c\n"} {
+	for name, text := range map[string]string{"a.rb": "x", "b.py": "x = 1\n", "c.go": "package c\n", "e\x1b.go": "package c\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,8 @@ func TestUncheckableFileIsSkipped(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "d.go")); err != nil {
 		t.Fatal(err)
 	}
-	files, skipped, err := Files(context.Background(), Options{Root: dir}, []string{"a.rb", "b.py", "c.go", "d.go"})
+	files, skipped, err := Files(context.Background(), Options{Root: dir}, []string{"a.rb", "b.py", "c.go", "d.go", "e\x1b.go",
+		"f\xff.py"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,6 +196,8 @@ func TestUncheckableFileIsSkipped(t *testing.T) {
 	want := []patterns.Skip{
 		{Path: "a.rb", Reason: "its language is not read"}, {Path: "b.py", Reason: patterns.MissingNote},
 		{Path: "d.go", Reason: "a symbolic link or a special file"},
+		{Path: "e\x1b.go", Reason: "its name has control characters or is not UTF-8"},
+		{Path: "f\xff.py", Reason: "its name has control characters or is not UTF-8"},
 	}
 	if d := cmp.Diff(want, skipped); d != "" {
 		t.Error(d)

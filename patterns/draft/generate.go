@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/patterns"
@@ -251,7 +252,7 @@ func Write(dir string, files []Generated) (kept []string, err error) {
 			kept = append(kept, name)
 			continue
 		}
-		if err := os.WriteFile(name, []byte(g.Text), 0o644); err != nil {
+		if err := atomicfile.Write(name, []byte(g.Text), 0o644); err != nil {
 			return kept, fmt.Errorf("write the generated rules: %w", err)
 		}
 	}

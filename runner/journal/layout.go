@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/runner"
 )
@@ -37,7 +38,7 @@ func (l Layout) Make() error {
 	} else if err == nil && !strings.HasPrefix(string(data), "/.gitignore\n") {
 		return nil // the user's own file
 	}
-	if err := os.WriteFile(path, []byte(ignored), 0o644); err != nil {
+	if err := atomicfile.WriteLoose(path, []byte(ignored), 0o644); err != nil {
 		return fmt.Errorf("make %s: %w", path, err)
 	}
 	return nil

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,7 +53,8 @@ func Leftovers(ctx context.Context, repo *git.Repo, l journal.Layout, active map
 	if err != nil {
 		return nil, err
 	}
-	for name, hash := range branches {
+	for _, name := range slices.Sorted(maps.Keys(branches)) {
+		hash := branches[name]
 		slug, _, _ := strings.Cut(strings.TrimPrefix(name, "runplan/"), "/")
 		x := Leftover{Kind: "branch", Name: name, Slug: slug}
 		in, err := repo.IsAncestor(ctx, hash, head)

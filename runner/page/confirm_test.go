@@ -145,6 +145,10 @@ func TestSearchIsLimited(t *testing.T) {
 	if v := search("outside"); len(v.Lines) != 0 {
 		t.Errorf("a link led out of the logs: %+v", v.Lines)
 	}
+	write("1-a1/other.log", "Ⱥ: it Failed here\n") // its first letter is longer in lower case
+	if v := search("failed"); len(v.Lines) != 1 || v.Lines[0].Before != "Ⱥ: it " || v.Lines[0].Hit != "Failed" {
+		t.Errorf("found %+v", v.Lines)
+	}
 	write("1-a2/c3/agent.log", strings.Repeat("x", maxLogLine+1)+"\nneedle\n")
 	if v := search("no such text"); len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "1-a2/c3/agent.log has a line") {
 		t.Errorf("notes %q", v.Notes)

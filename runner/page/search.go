@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -183,17 +184,21 @@ func (v *searchView) file(root *os.Root, name string, names batchesOf, want stri
 	in := &io.LimitedReader{R: f, N: most}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), maxLogLine)
+	exact := regexp.MustCompile("(?i)" + regexp.QuoteMeta(want)) // a letter may have more bytes in lower case
 	for n := 1; lines.Scan() && len(v.Lines) < maxHits; n++ {
 		text := uncoloured(lines.Text())
-		at := strings.Index(strings.ToLower(text), want)
-		if at < 0 || at+len(want) > len(text) {
+		if !strings.Contains(strings.ToLower(text), want) { // much faster than the expression
+			continue
+		}
+		at := exact.FindStringIndex(text)
+		if at == nil {
 			continue
 		}
 		hit := lineIn{File: path.Clean(name), Line: n, Where: "the run"}
 		if m := attemptOf.FindStringSubmatch(name); m != nil {
 			hit.Where, hit.Href = names.place(m[1], m[2], m[3])
 		}
-		hit.Before, hit.Hit, hit.Behind = around(text, at, len(want))
+		hit.Before, hit.Hit, hit.Behind = around(text, at[0], at[1])
 		v.Lines = append(v.Lines, hit)
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
@@ -206,9 +211,9 @@ func (v *searchView) file(root *os.Root, name string, names batchesOf, want stri
 }
 
 // around returns a hit with the text on both sides of it, cut to a length.
-func around(text string, at, size int) (before, hit, behind string) {
-	from, to := max(0, at-aroundHit), min(len(text), at+size+aroundHit)
-	before, hit, behind = text[from:at], text[at:at+size], text[at+size:to]
+func around(text string, start, end int) (before, hit, behind string) {
+	from, to := max(0, start-aroundHit), min(len(text), end+aroundHit)
+	before, hit, behind = text[from:start], text[start:end], text[end:to]
 	if from > 0 {
 		before = "…" + before
 	}

@@ -24,7 +24,11 @@ var program string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(withProgram(m))
+	code := withProgram(m)
+	if running.stop != nil {
+		running.stop()
+	}
+	os.Exit(code)
 }
 
 func withProgram(m *testing.M) int {

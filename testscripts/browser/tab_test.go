@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -39,7 +40,7 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// tab is a page in its own browser.
+// tab is a page in the browser, without cookies of the pages before it.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -49,14 +50,33 @@ type tab struct {
 	calm    func(text string) bool
 }
 
-// open starts a browser and opens an address. A warning or an error in its console fails the test.
+// running is the browser of all tests, from the first one that needs it on.
+var running struct {
+	ctx  context.Context
+	stop func()
+}
+
+// browser starts the browser, or returns the one that runs.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	if running.ctx == nil {
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox,
+			chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(patience))
+		alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
+		ctx, end := chromedp.NewContext(alloc)
+		if err := chromedp.Run(ctx); err != nil {
+			stop()
+			t.Fatal(err)
+		}
+		running.ctx, running.stop = ctx, func() { end(); stop() }
+	}
+	return running.ctx
+}
+
+// open opens an address. A warning or an error in its console fails the test.
 func open(t *testing.T, url string, also ...chromedp.Action) *tab {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox,
-		chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(patience))
-	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	ctx, end := chromedp.NewContext(alloc)
+	ctx, end := chromedp.NewContext(browser(t))
 	t.Cleanup(end)
 	b := &tab{t: t, ctx: ctx, calm: func(string) bool { return false }}
 	chromedp.ListenTarget(ctx, b.hear)
@@ -69,7 +89,7 @@ func open(t *testing.T, url string, also ...chromedp.Action) *tab {
 			}
 		}
 	})
-	if err := chromedp.Run(ctx, log.Enable()); err != nil { // the browser lives as long as this context
+	if err := chromedp.Run(ctx, log.Enable(), network.ClearBrowserCookies()); err != nil { // the tab lives as long as this context
 		t.Fatal(err)
 	}
 	b.do(append(also, chromedp.Navigate(url))...)

@@ -39,7 +39,7 @@ func main() {
 			err = sorted(os.Stdout, *judged, flag.Args())
 		}
 	case *leak:
-		err = guess(os.Stdout, flag.Args())
+		err = leaks(os.Stdout, flag.Args())
 	case *draw > 0:
 		err = drawn(os.Stdout, flag.Args(), *draw, *seed)
 	default:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/guess"
 )
 
 // openBook starts in an empty folder, or continues an interrupted run with the same plan.
@@ -46,7 +47,8 @@ func openBook(o Options, head string) (*book, error) {
 
 // begin determines where to start and opens the files.
 func (b *book) begin(want plan) error {
-	b.state = state{Plan: want, Reasons: map[Reason]int{}, Stages: map[training.Stage]*tally{}}
+	b.state = state{Plan: want, Reasons: map[Reason]int{}, Stages: map[training.Stage]*tally{},
+		Guesses: map[training.Stage]guess.Trials{}}
 	old, found, err := readState(b.dir)
 	switch {
 	case errors.Is(err, ErrComplete): // another process has just finished

@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/guess"
 )
 
 // Files of an example folder, besides one for each stage.
@@ -72,6 +73,8 @@ type state struct {
 	Reasons  map[Reason]int            `json:"reasons"`
 	Stages   map[training.Stage]*tally `json:"stages"`
 	Reverted []string                  `json:"reverted,omitempty"`
+	// Guesses of the place of edits in the written examples of a stage.
+	Guesses map[training.Stage]guess.Trials `json:"guesses"`
 }
 
 // Manifest describes a folder of examples.
@@ -185,6 +188,7 @@ func (b *book) add(w *work, m made) error {
 		return nil
 	}
 	b.state.Used++
+	b.balance(&m)
 	for _, s := range b.state.Plan.Stages {
 		t := b.state.Stages[s]
 		line := m.lines[s]
@@ -201,6 +205,24 @@ func (b *book) add(w *work, m made) error {
 		t.Bytes += int64(len(line))
 	}
 	return nil
+}
+
+// guessed is why [book.balance] omits an example.
+const guessed = "the place of its edit could be guessed from those of the others"
+
+// balance omits an example with code if it would make a guess of the place of edits better than chance. More edits are at
+// the end of a file than elsewhere, and no choice of parts hides that.
+func (b *book) balance(m *made) {
+	for _, s := range []training.Stage{training.ExecutePlan, training.ExecuteCode} {
+		switch told := b.state.Guesses[s]; {
+		case m.lines[s] == nil:
+		case told.Tell(m.guesses):
+			delete(m.lines, s)
+			m.not[s] = guessed
+		default:
+			b.state.Guesses[s] = told.Plus(m.guesses)
+		}
+	}
 }
 
 func (b *book) examples() int {

@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,11 +13,12 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/training/edits"
+	"github.com/runplan/runplan/training/guess"
 )
 
 // context builds a retrieval result for a change: chunks of the changed files and of those that they use, and the
-// signatures of what the changed code uses. Changed files have signatures too, or those of the others would tell that no
-// edit is there.
+// signatures of what the changed code uses, in its own files of what new lines call. Changed files have more signatures,
+// or those of the others would tell that no edit is there.
 func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*source, string) {
 	p := retrieve.Package{Task: w.Hash, Budget: m.Budget.Retrieval()}
 	parts, texts, must, bad := m.windows(w, answers)
@@ -46,6 +48,14 @@ func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*s
 		}
 		counts = append(counts, n)
 	}
+	fresh := w.fresh()
+	for _, s := range w.before() {
+		for i := range s.symbols {
+			if x := &s.symbols[i]; x.telling() && !common.Has(x.short) && fresh[x.usage()] {
+				described(s, i, 2)
+			}
+		}
+	}
 	if len(counts) > 0 {
 		for _, s := range w.before() {
 			n := counts[w.rng.IntN(len(counts))]
@@ -58,12 +68,57 @@ func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*s
 	}
 	p = p.Trimmed(p.Budget, m.Budget)
 	kept := lists.Count(p.Parts, func(part retrieve.Part) bool { return part.Detail == retrieve.Primary })
-	if kept < must {
+	switch {
+	case kept < must:
 		return p, nil, "the changed code does not fit into the context"
+	case len(p.Parts) == 0:
+		return p, nil, "no code of the repository is shown"
 	}
 	paths := p.Paths()
 	texts = slices.DeleteFunc(texts, func(s *source) bool { return !slices.Contains(paths, s.path) })
 	return p, texts, ""
+}
+
+// guesses tries to guess from the parts of a context where the edits are.
+func (w *work) guesses(p retrieve.Package, answers []edits.Answer) guess.Trials {
+	var parts []guess.Part
+	for _, part := range p.Parts {
+		if part.Detail != retrieve.Primary {
+			continue
+		}
+		shown := guess.Part{Path: part.Path, Lines: part.End - part.Start + 1}
+		for i, c := range w.changes {
+			for _, b := range answers[i].Blocks {
+				if c.before != nil && c.path == part.Path && part.Start <= b.From+1 && b.To <= part.End && b.From < b.To {
+					shown.Edits = append(shown.Edits, guess.Quote{At: b.From + 1 - part.Start, Lines: b.To - b.From})
+				}
+			}
+		}
+		parts = append(parts, shown)
+	}
+	return guess.Try(parts)
+}
+
+// fresh returns the identifiers of the new lines that are not in the old ones, as [words] does.
+func (w *work) fresh() map[string]bool {
+	old, now := map[string]bool{}, map[string]bool{}
+	for _, c := range w.changes {
+		for _, h := range c.hunks {
+			python := strings.HasSuffix(c.path, ".py")
+			maps.Copy(old, words(bareCode(c.old(h), python)))
+			maps.Copy(now, words(bareCode(c.now(h), python)))
+		}
+	}
+	maps.DeleteFunc(now, func(word string, _ bool) bool { return old[word] })
+	return now
+}
+
+// usage returns a use of a symbol as [words] writes it: a member follows a dot.
+func (s *symbol) usage() string {
+	if s.parent >= 0 || s.kind == outline.Method {
+		return "." + s.short
+	}
+	return "=" + s.short
 }
 
 // usedFirst returns the symbols of a file in random order, those that the changed code uses first.

@@ -64,7 +64,7 @@ const fewWords = 5
 
 // vague returns why a task cannot be done from its text, or "".
 func (q query) vague() string {
-	if n := len(letters(q.text)); n < fewWords && len(q.files)+len(q.symbols) == 0 {
+	if len(letters(q.text)) < fewWords && len(q.symbols) == 0 {
 		return "the task is too short, and names no code"
 	}
 	return ""

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/edits"
+	"github.com/runplan/runplan/training/guess"
 )
 
 // maker makes examples from commits. It is safe for concurrent use.
@@ -34,6 +35,7 @@ type shared struct {
 	order   []int  // order of the changes
 	context string // as in prompts
 	texts   []*source
+	guesses guess.Trials // of the place of the edits
 	bad     string
 }
 
@@ -41,16 +43,19 @@ type shared struct {
 type made struct {
 	lines map[training.Stage][]byte // encoded examples
 	not   map[training.Stage]string // reasons for stages without an example
+
+	guesses guess.Trials // of the place of the edits, if the stages of the solver have examples
 }
 
 // examples makes the examples of a commit, at most one for each stage.
 func (m *maker) examples(ctx context.Context, w *work) (made, error) {
-	out := made{map[training.Stage][]byte{}, map[training.Stage]string{}}
+	out := made{lines: map[training.Stage][]byte{}, not: map[training.Stage]string{}}
 	q := understood(w)
 	unfit := cmp.Or(q.vague(), w.takesTests(), w.untaught(q))
 	s := shared{bad: unfit} // what no solver can be taught needs no context
 	if unfit == "" && (slices.Contains(m.Stages, training.ExecuteCode) || slices.Contains(m.Stages, training.ExecutePlan)) {
 		s = m.share(w)
+		out.guesses = s.guesses
 	}
 	for _, stage := range m.Stages {
 		var l lesson
@@ -127,7 +132,7 @@ func (m *maker) share(w *work) shared {
 	}
 	var p retrieve.Package
 	if p, s.texts, s.bad = m.context(w, s.answers); s.bad == "" {
-		s.order, s.context = w.order(), p.Text()
+		s.order, s.context, s.guesses = w.order(), p.Text(), w.guesses(p, s.answers)
 	}
 	return s
 }

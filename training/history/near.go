@@ -32,7 +32,7 @@ func (r surroundings) near(ctx context.Context, all []*work) error {
 	var wants []want
 	for _, w := range all {
 		for _, c := range w.changes {
-			s := cmp.Or(c.before, c.after)
+			s := cmp.Or(c.after, c.before)
 			targets, err := r.targets(s, w.tree)
 			if err != nil {
 				return err

@@ -214,6 +214,9 @@ func TestStoppedRunResumes(t *testing.T) {
 	if err != nil || whole.Used != 250 {
 		t.Fatal(whole.Used, err)
 	}
+	if whole.Files[training.ExecuteCode].Not[guessed] == 0 {
+		t.Fatal("each commit edits the same place, and no example is omitted for that")
+	}
 	want := contents(t, o.Dir)
 	o = r.options(t.TempDir())
 	stops := 0
@@ -299,13 +302,13 @@ func TestRunRefusesForeignFolders(t *testing.T) {
 func TestMaxSinceStagesOptions(t *testing.T) {
 	r := long(t, 9)
 	o := r.options(t.TempDir())
-	o.Max, o.Stages = 4, []training.Stage{training.ExecuteCode}
+	o.Max, o.Stages = 4, []training.Stage{training.Scope}
 	m, err := Run(t.Context(), o)
-	if err != nil || m.Used != 4 || m.Files[training.ExecuteCode].Examples != 4 || len(m.Files) != 1 {
+	if err != nil || m.Used != 4 || m.Files[training.Scope].Examples != 4 || len(m.Files) != 1 {
 		t.Errorf("%+v %v", m, err)
 	}
-	if got := examples(t, o.Dir, training.ExecuteCode); !strings.Contains(got[0].Completion, "Discount(sum, 14)") {
-		t.Errorf("the newest is not the first:\n%s", got[0].Completion)
+	if got := fmt.Sprint(examples(t, o.Dir, training.Scope)[0].Prompt); !strings.Contains(got, "8 percent") {
+		t.Errorf("the newest is not the first:\n%s", got)
 	}
 	o = r.options(t.TempDir())
 	o.Since = examples(t, func() string { return firstRun(t, r) }(), training.Scope)[0].Origin.At.AddDate(1, 0, 0)

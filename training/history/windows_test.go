@@ -144,6 +144,34 @@ func TestChangedFilesHaveSignatures(t *testing.T) {
 	}
 }
 
+// A prompt shows the signatures of what new lines call: of functions elsewhere in the file, and of a package that the
+// change imports. Without any code, there is no example.
+func TestPromptShowsWhatIsCalled(t *testing.T) {
+	r := newRepo(t)
+	const module = "-- go.mod --\nmodule example.org/shop\n\ngo 1.24\n"
+	fees := strings.Replace(rates(60), "package price", "package fees", 1)
+	r.commit("Begin the shop with fees and rates", module+"-- fees/fees.go --\n"+fees+"-- price/rates.go --\n"+rates(60))
+	called := strings.Replace(rates(60), "package price\n", "package price\n\nimport \"example.org/shop/fees\"\n", 1)
+	r.commit("Add the fee and the rate of forty to the rate of three", "-- price/rates.go --\n"+
+		strings.Replace(called, "cents * 3 / 100", "cents*3/100 + fees.Rate7(cents) + Rate40(cents)", 1))
+	r.commit("Add a constant with the limit of the shop in cents",
+		"-- limits/limits.go --\npackage limits\n\n// Limit is the limit of the shop in cents.\nconst Limit = 1000\n")
+	o := r.options(t.TempDir())
+	m, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]int{"no code of the repository is shown": 1}, m.Files[training.ExecuteCode].Not); d != "" {
+		t.Error(d)
+	}
+	text := examples(t, o.Dir, training.ExecuteCode)[0].Prompt[1].Content
+	for _, want := range []string{"func Rate7(cents int) int", "func Rate40(cents int) int"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not shown:\n%s", want, text)
+		}
+	}
+}
+
 // An example of an edit shows unchanged parts of a long file beside the changed one, and does not cut the lines close to
 // the change. Removed tests, mail addresses and tasks that say nothing make no examples of edits.
 func TestWindowsHidePlaceOfChange(t *testing.T) {
@@ -154,7 +182,7 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 		"-- price/rates_test.go --\n"+tests+"\nfunc TestRate2(t *testing.T) { Rate2(2) }\n")
 	r.commit("Remove the slow test of Rate2 and keep that of Rate1", "-- price/rates_test.go --\n"+tests)
 	r.commit("Add the constant Author with the address of the author of Rate1",
-		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = \"ada@lovelace.dev\"\n")
+		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = \"ada@lovelace.dev\"\n\nvar first = Rate1(1)\n")
 	r.commit("Correct one small mistake", "-- price/author.go --\npackage price\n\nconst Author = \"Ada\"\n")
 	r.commit("Round the rate of thirty percent up", "-- price/rates.go --\n"+
 		strings.Replace(long, "cents * 30 / 100", "(cents*30 + 99) / 100", 1))
@@ -177,7 +205,7 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 	for _, m := range regexp.MustCompile(`lines (\d+)-(\d+), exact:`).FindAllStringSubmatch(text, -1) {
 		from, _ := strconv.Atoi(m[1])
 		to, _ := strconv.Atoi(m[2])
-		if at := 2 + 9*30; from <= at && at+8 <= to { // the lines of Rate30
+		if at := 3 + 9*30; from <= at && at+6 <= to { // the lines of Rate30
 			changed++
 		} else {
 			unchanged++

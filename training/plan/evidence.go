@@ -21,12 +21,17 @@ type Evidence struct {
 
 // Tally counts the examples of a stage.
 type Tally struct {
-	Logged, Synthetic               int
-	Positive, Negative, Preferences int // preference pairs are in neither of the first two
-	LoggedPositive, LoggedNegative  int // good and bad results of the models themselves
-	Forward, Retroactive            int
-	Qualities                       int     // logged examples with known quality
-	Quality                         float64 // their sum
+	Logged         int     `json:"logged"`
+	Synthetic      int     `json:"synthetic"`
+	Positive       int     `json:"positive"`
+	Negative       int     `json:"negative"`
+	Preferences    int     `json:"preferences"`     // in neither of the two above
+	LoggedPositive int     `json:"logged_positive"` // good results of the models themselves
+	LoggedNegative int     `json:"logged_negative"`
+	Forward        int     `json:"forward"`
+	Retroactive    int     `json:"retroactive"`
+	Qualities      int     `json:"qualities"` // logged examples with known quality
+	Quality        float64 `json:"quality"`   // their sum
 }
 
 // Count returns the total.

@@ -104,6 +104,7 @@ type side struct {
 	ends  []string                              // of each file
 	cases map[string]map[string]*testout.Status // by file and name; nil: not the same in all runs
 	at    []place                               // where each file ran
+	red   bool                                  // a run failed
 }
 
 // place names the folder and the command with which a file of tests ran.
@@ -125,7 +126,7 @@ func (x *export) judge(ctx context.Context, w *work) error {
 			return refuse(NotBuilt, "%s: %s", w.run[i], before.why(w.run[i]))
 		}
 	}
-	if !slices.ContainsFunc(before.ends, func(end string) bool { return end == string(gates.RunFailed) }) {
+	if !before.red {
 		return refuse(GreenBefore, "")
 	}
 	after, err := x.side(ctx, w, w.after)
@@ -178,6 +179,7 @@ func (x *export) file(ctx context.Context, w *work, s *side, file, dir string, e
 	}
 	end := string(made[0].Outcome)
 	for _, one := range made {
+		s.red = s.red || one.Outcome == gates.RunFailed
 		if string(one.Outcome) != end {
 			end = string(Flaky)
 		}

@@ -70,8 +70,8 @@ func layers() []layer {
 		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/journal", "runner/room",
 			"runner/stamps", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing",
 			"sampling", "internal"}},
-		{"runner/journal", []string{"runner", "gates", "planparse", "internal/glob", "internal/rooted",
-			"internal/store"}}, // only reads
+		{"runner/journal", []string{"runner", "gates", "planparse", "internal/atomicfile", "internal/glob",
+			"internal/rooted", "internal/store"}}, // only reads
 		{"runner/room", []string{"internal/git", "internal/lists", "internal/proc", "internal/phrase"}},
 		{"runner/stamps", []string{"internal/atomicfile", "internal/glob", "internal/lazyre", "internal/tables"}}, // it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
@@ -129,9 +129,10 @@ func layers() []layer {
 		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan",
 			"internal"}},
 		{"training/folder", nil},
+		{"training/guess", []string{"internal/lists"}},
 		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/chunks", "knowledge/outline",
 			"knowledge/retrieve", "patterns", "planparse", "planparse/draft", "runner/briefing", "training", "training/edits",
-			"internal"}},
+			"training/guess", "internal"}},
 		{"training/tasks", []string{"gates", "gates/testout", "training", "training/folder", "training/history", "internal"}},
 		{"training/license", []string{"internal/lists"}},
 		{"training/logged", []string{"training", "training/edits", "agents", "agents/stream", "gates/blueprint",
@@ -150,7 +151,7 @@ func layers() []layer {
 		{"trust/intent", []string{"llm", "trust", "internal"}},
 		{"lessons", []string{"internal"}},
 		{"patterns", []string{"lessons", "internal"}},
-		{"patterns/draft", []string{"patterns", "internal/glob", "internal/lists", "internal/phrase"}},
+		{"patterns/draft", []string{"patterns", "internal/atomicfile", "internal/glob", "internal/lists", "internal/phrase"}},
 		{"llm", []string{"internal"}},
 		{"tools/llmtest", []string{"llm", "internal"}},
 		{"knowledge", []string{"knowledge/chunks", "knowledge/outline", "llm", "patterns", "internal"}},
@@ -206,7 +207,7 @@ func layers() []layer {
 		{"tools/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns",
 			"internal/git", "internal/language", "internal/store", "internal/tokens"}},
 		// a program: it selects training examples for people to rate
-		{"tools/examples", []string{"agents/solver", "internal/lists", "training"}},
+		{"tools/examples", []string{"agents/solver", "training", "training/guess"}},
 		{"tools/scratch", nil},
 		{"tools/shown", []string{"gates", "gates/examples", "planparse"}}, // a program
 		{"tools/weakened", nil}, // a program

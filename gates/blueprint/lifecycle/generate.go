@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/rooted"
+	"github.com/runplan/runplan/knowledge/summary"
 )
 
 // references is the number of units that serve as examples: those that were promoted last (BP-24).
@@ -148,14 +149,25 @@ func (o *Brief) shared(root string, b *blueprint.Blueprint) string {
 	var w strings.Builder
 	room := mostShared
 	tree := os.DirFS(root)
+	own := summary.Own(tree)
 	for _, name := range b.Dependencies.Shared {
 		base := strings.ReplaceAll(name, ".", "/")
+		places := []string{name, base, path.Join("src", base)}
+		for _, module := range own {
+			if rest, ok := strings.CutPrefix(name+"/", module+"/"); ok {
+				places = append(places, path.Clean(rest))
+			}
+		}
 		found := false
-		for _, at := range []string{name, base, path.Join("src", base)} {
-			if !fs.ValidPath(at) {
+		for _, at := range places {
+			if found || !fs.ValidPath(at) {
 				continue
 			}
-			for _, pattern := range []string{at + ".*", at + "/*", at + "/*/*"} {
+			in := []string{at + ".*", at + "/*", at + "/*/*"}
+			if at == "." { // the package in the root, without the folders below it
+				in = []string{"*"}
+			}
+			for _, pattern := range in {
 				names, _ := fs.Glob(tree, pattern) // a bad pattern from a name matches nothing
 				for _, n := range names {
 					if !isSource(n) || slices.Contains(o.Shared, n) {

@@ -40,16 +40,14 @@ the code was written. Candidates are in knowledge/blueprints/candidates, live bl
 }
 
 func newBlueprintSummarizeCommand(a *cli.App) *cobra.Command {
-	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5 130", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "summarize FILE|DIR...",
 		Short: "Print the summary of source files that a reviewer gets",
 		Long: `Print the summary of each file: its declarations with their signatures, routes, enumerations, constants, imports of the
 project's own packages, failure handling, and the calls that leave the unit. It has no bodies and no comments.
 Go needs no tool; Python, TypeScript and JavaScript need ast-grep.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return summarize(cmd.Context(), a, args)
-		},
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error { return summarize(ctx, a, args) }),
 	})
 }
 
@@ -113,6 +111,9 @@ func summarize(ctx context.Context, a *cli.App, args []string) error {
 	}
 	for _, s := range skipped {
 		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+	}
+	if len(files) == 0 && len(skipped) == 0 {
+		fmt.Fprintln(a.Stderr, "no Go, Python, TypeScript or JavaScript code here")
 	}
 	if len(files) == 0 && len(skipped) > 0 {
 		return cli.Fail(cli.ExitCannotRun, errors.New("no file could be summarized"), "see the reasons above")

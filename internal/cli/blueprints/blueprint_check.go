@@ -21,13 +21,14 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/patterns"
 )
 
 func newBlueprintInitCommand(a *cli.App) *cobra.Command {
 	var sources []string
 	var print bool
-	return a.Command(cli.With{Exits: "0 2 5"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5 130"}, &cobra.Command{
 		Use:   "init UNIT --source GLOB",
 		Short: "Draft a candidate from existing code",
 		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls,
@@ -35,7 +36,7 @@ failure modes from caught errors. What the code cannot show becomes an open ques
 replaces no existing blueprint.`,
 		Example: `  runplan blueprint init orders --source 'services/orders/**/*.py'`,
 		Args:    cli.ExactlyOne("the name of a unit"),
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return blueprintInit(ctx, p, args[0], sources, print)
 		}),
 	}, func(f *cli.Flags) {
@@ -65,7 +66,7 @@ func blueprintInit(ctx context.Context, p *cli.Project, unit string, sources []s
 			fmt.Errorf("none of the %d files could be read: %s", len(skipped), skipped[0].Reason),
 			"Python, TypeScript and JavaScript need ast-grep")
 	}
-	b := blueprint.Draft(unit, files, skipped)
+	b := blueprint.Draft(unit, files, skipped, summary.Own(os.DirFS(p.Repo.Root)))
 	if print {
 		_, err := fmt.Fprint(p.Stdout, redact.Clean(b.YAML()))
 		return err
@@ -113,7 +114,7 @@ func sourceFiles(ctx context.Context, p *cli.Project, globs []string) ([]string,
 
 func newBlueprintCheckCommand(a *cli.App) *cobra.Command {
 	var live bool
-	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON array"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "a JSON array"}, &cobra.Command{
 		Use:   "check UNIT...",
 		Short: "Compare the source of units with their blueprints, without a model",
 		Long: `Check what a program can check: exact endpoints, all interfaces, enumerations, constants and models,
@@ -123,7 +124,7 @@ handled with its documented status, public functions typed and documented. It ca
 It checks the candidate, or with --live the live blueprint. As the gate "blueprint" it checks live blueprints whose
 source files changed.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return blueprintCheck(ctx, p, args, live)
 		}),
 	}, func(f *cli.Flags) { f.BoolVar(&live, "live", false, "check the live blueprint") })

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -132,6 +133,7 @@ func examine(a *cli.App, cmd *cobra.Command) []Check {
 	} else {
 		found("disk", fmt.Sprintf("%d MiB free", free), err, "")
 	}
+	found("temporary files", os.TempDir(), prepare.TempFolder(), "")
 	add("agent script", "ok", "embedded", "")
 	out = append(out, examineAgents(ctx, p)...)
 	out = append(out, examineModels(ctx, p)...)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -368,6 +369,12 @@ func blocking(v gates.Verdict) string {
 
 // prepare finds the changed files and creates the log folder.
 func (x *Inspection) prepare(ctx context.Context) (err error) {
+	for _, file := range []string{x.Options.sarif, x.Options.junit} {
+		if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("the folder of the report %s does not exist", ui.Sanitize(file)),
+				"make it, or name another file")
+		}
+	}
 	repo := x.Project.Repo
 	logs, err := x.logs()
 	if err != nil {

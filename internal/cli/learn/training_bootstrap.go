@@ -17,7 +17,6 @@ import (
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/models"
-	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
@@ -149,7 +148,6 @@ func dayOf(since string) (time.Time, error) {
 
 func bootstrapTrouble(err error, out string) error {
 	return cli.Advise(err,
-		cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),
 		cli.On(cli.ExitUsage, "clone it without --filter", history.ErrPartial),
 		cli.On(cli.ExitUsage, "it is "+ui.Sanitize(out)+"; remove the folder to start again, or choose another one",
 			history.ErrComplete),

@@ -12,7 +12,6 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/adapters"
-	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
@@ -121,9 +120,7 @@ func (o *trainingTasksOptions) exportTasks(ctx context.Context, p *cli.Project, 
 	}
 	m, err := tasks.Export(ctx, x)
 	if err != nil {
-		return cli.Advise(err,
-			cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),
-			cli.On(cli.ExitUsage, "choose a new folder", folder.ErrExists))
+		return cli.Advise(err, cli.On(cli.ExitUsage, "choose a new folder", folder.ErrExists))
 	}
 	err = p.Print(m, func() { printTasks(p.App, m, o.Dir) })
 	if err == nil && m.Tasks == 0 {

@@ -39,7 +39,7 @@ func NewIndexCommand(a *cli.App) *cobra.Command {
 	return a.Command(cli.With{Exits: "0 1 2 5 6 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "index [REPO]",
 		Short: "Index the code and the history of a repository",
-		Long: `Index a repository: symbols, docstrings, comments, who imports and who calls
+		Long: `Index a repository: symbols, docstrings, comments, who imports whom, in Python also who calls
 whom, and which files change together. The index is .runplan/curated.sqlite. The same repository gives
 the same index. No model is called, unless models.embedding names an embedding model of the Ollama server: it
 makes a vector of each new piece of text. Without an answer of the server the index has no new vectors, and says so.

@@ -60,6 +60,9 @@ or a file, or [budget] of the configuration; there is no default.
 			}
 			return nil
 		},
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return errors.Join(cli.AtMostOne(cmd, "text", "json"), cli.AtMostOne(cmd, "no-model", "stages"))
+		},
 		RunE: a.StoppableInProject(o.retrieveFor),
 	})
 	f := cmd.Flags()
@@ -67,8 +70,6 @@ or a file, or [budget] of the configuration; there is no default.
 	AddStages(cmd, &o.stages)
 	f.BoolVar(&o.alone, "no-model", false, "ask no model: show the ranking of the index")
 	f.BoolVar(&o.text, "text", false, "print the context as the model would get it")
-	cmd.MarkFlagsMutuallyExclusive("text", "json")
-	cmd.MarkFlagsMutuallyExclusive("no-model", "stages")
 	o.budget.Add(cmd)
 	return cmd
 }

@@ -32,7 +32,7 @@ import (
 // NewContextCommand returns the command context.
 func NewContextCommand(a *cli.App) *cobra.Command {
 	var from string
-	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object with the whole brief"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5 130", JSON: "a JSON object with the whole brief"}, &cobra.Command{
 		Use:   "context PLAN.md BATCH",
 		Short: "Show the context that the agent of a batch would get now",
 		Long: `Show the context block of a batch's brief, as a run would write it now, and how its parts were
@@ -53,9 +53,9 @@ has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, si
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return showContext(cmd.Context(), a, args[0], args[1], from)
-		},
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
+			return showContext(ctx, a, args[0], args[1], from)
+		}),
 		ValidArgsFunction: cli.CompletePlan,
 	}, func(f *cli.Flags) { f.StringVar(&from, "base", "", "commit or branch to start the batch from") })
 }
@@ -246,10 +246,7 @@ func baseOf(ctx context.Context, p *cli.Project, h past, given string) (string, 
 		return cmp.Or(tip, h.sum.Commit), err
 	}
 	head, _, err := p.Repo.Head(ctx)
-	if err != nil {
-		return "", cli.Usage(err, "make a first commit: git add -A && git commit -m start")
-	}
-	return head, nil
+	return head, err
 }
 
 // lookAtTree finds the gates and the code style at a commit. If the checkout differs from that commit, it reads the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -56,6 +57,9 @@ func (x *Prepared) preflight(ctx context.Context) error {
 	if n := len(without(untracked, name)); n > 0 && !o.JSON {
 		fmt.Fprintf(a.Stderr, "%s not part of the run\n", phrase.Count(n, "untracked file is", "untracked files are"))
 	}
+	if err := TempFolder(); err != nil {
+		return err
+	}
 	free, err := FreeMiB(p.Repo.Root)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("read the free space of %s: %w", p.Repo.Root, err), "")
@@ -69,6 +73,15 @@ func (x *Prepared) preflight(ctx context.Context) error {
 		return err
 	}
 	return p.TrustConfig()
+}
+
+// TempFolder checks the folder for temporary files, in which agents and gates work.
+func TempFolder() error {
+	dir, err := os.MkdirTemp("", "runplan-")
+	if err != nil {
+		return fmt.Errorf("make a temporary folder: %w", err)
+	}
+	return os.Remove(dir)
 }
 
 // canLand rejects a way of landing that cannot work. After the run, the same error would look like a failure of the

@@ -163,7 +163,7 @@ func (x *Prepared) describe(ctx context.Context) error {
 	}
 	head, branch, err := p.Repo.Head(ctx)
 	if err != nil {
-		return cli.Usage(err, "make a first commit: git add -A && git commit -m start")
+		return err
 	}
 	name, err := p.PlanPath(x.File)
 	if err != nil {

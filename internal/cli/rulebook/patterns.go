@@ -96,14 +96,13 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 
 func newPatternsScanCommand(a *cli.App) *cobra.Command {
 	var only []string
-	return a.Command(cli.With{Exits: "0 1 2 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "scan [PATHS]",
 		Short: "Run the rules on files",
 		Long: `Run the rules on the given files and folders, or on the current folder. In a repository
 a folder means its tracked and addable files; third-party code in it is skipped.
 A finding of severity error fails. Unchecked files are listed.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			root, rules, err := patternRules(ctx, a)
 			if err != nil {
 				return err
@@ -133,7 +132,7 @@ A finding of severity error fails. Unchecked files are listed.`,
 			}
 			files, foreign, err := patterns.Files(ctx, a.Environ, root, paths...)
 			if err != nil {
-				return cli.Usage(err, "")
+				return cli.Usage(err, "give existing files or folders; . is the current folder")
 			}
 			res, err := patterns.Scan(ctx, p, root, files, rules)
 			if err != nil {
@@ -148,7 +147,7 @@ A finding of severity error fails. Unchecked files are listed.`,
 				return cli.Fail(cli.ExitFailed, fmt.Errorf("%d finding(s) of severity error", n), "")
 			}
 			return nil
-		},
+		}),
 	}, func(f *cli.Flags) { f.StringSliceVar(&only, "rule", nil, "run only these rules") })
 }
 
@@ -196,15 +195,15 @@ func printScan(a *cli.App, res patterns.Result, root string) {
 }
 
 func newPatternsDiscoverCommand(a *cli.App) *cobra.Command {
-	return a.Command(cli.With{Exits: "0 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 5 130", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "discover",
 		Short: "Describe the coding style of this folder",
 		Long: `Describe error handling, test style, function length and imports
 of the Go, Python, TypeScript and JavaScript code in this folder, as in the brief of an
 agent. Without ast-grep only Go is checked.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.AstGrep(cmd.Context())
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
+			p, err := a.AstGrep(ctx)
 			if err != nil {
 				return err
 			}
@@ -212,7 +211,7 @@ agent. Without ast-grep only Go is checked.`,
 			if err != nil {
 				return err
 			}
-			style, err := patterns.Discover(cmd.Context(), p, dir, a.Environ)
+			style, err := patterns.Discover(ctx, p, dir, a.Environ)
 			if err != nil {
 				return err
 			}
@@ -231,13 +230,13 @@ agent. Without ast-grep only Go is checked.`,
 				}
 			}
 			return nil
-		},
+		}),
 	})
 }
 
 func newPatternsGenerateCommand(a *cli.App) *cobra.Command {
 	var dir string
-	return a.Command(cli.With{Exits: "0 2 5", JSON: "a JSON object"}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 2 5 130", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "generate",
 		Short: "Generate rules from lessons",
 		Long: `Make rules from the semantic lessons, and write them to .runplan/patterns. A rule is made only
@@ -245,8 +244,7 @@ if a template expresses the lesson, and if ast-grep then finds the bad example
 of the lesson and not the good one. The log has the result for each lesson, with the reason.
 Only generated files are replaced.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
 			root, rules, err := patternRules(ctx, a)
 			if err != nil {
 				return err
@@ -288,7 +286,7 @@ Only generated files are replaced.`,
 			}
 			fmt.Fprintf(a.Stderr, "%d rule file(s) in %s\n", len(files)-len(kept), ui.Sanitize(dir))
 			return nil
-		},
+		}),
 	}, func(f *cli.Flags) {
 		f.StringVar(&dir, "dir", "", "folder for the rule files (default: .runplan/patterns of the repository)")
 	})

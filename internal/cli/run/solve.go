@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/prepare"
@@ -126,7 +127,7 @@ func keepTask(p *cli.Project, secrets *redact.Redactor, task string, text []byte
 		old, err := os.ReadFile(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return path, true, os.WriteFile(path, text, 0o644)
+			return path, true, atomicfile.Write(path, text, 0o644)
 		case err != nil:
 			return "", false, err
 		case bytes.Equal(old, text):

@@ -123,7 +123,7 @@ func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, 
 func (l *selfFix) base(ctx context.Context, f feedback.PRClient) (feedback.Target, error) {
 	head, branch, err := l.project.Repo.Head(ctx)
 	if err != nil {
-		return feedback.Target{}, cli.Usage(err, "make a first commit: git add -A && git commit -m start")
+		return feedback.Target{}, err
 	}
 	if want := l.project.Config.Feedback.Base; want != "" && want != branch {
 		return feedback.Target{},

@@ -1,13 +1,13 @@
 package setup
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -123,7 +123,7 @@ func editConfig(ctx context.Context, a *cli.App, key string, value *string, user
 	if err != nil {
 		return cli.Usage(fmt.Errorf("%s: %w", cli.Rel(file), err), "runplan config --keys lists what can be set")
 	}
-	if err := tryConfig(a, files, file, changed); err != nil {
+	if _, err := config.LoadWith(files, a.Getenv, file, changed); err != nil {
 		return cli.Usage(err, "nothing was written; runplan config --keys lists what can be set")
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -132,27 +132,14 @@ func editConfig(ctx context.Context, a *cli.App, key string, value *string, user
 	if err := atomicfile.Write(file, changed, 0o644); err != nil {
 		return fmt.Errorf("write the settings: %w", err)
 	}
-	if value == nil {
+	switch {
+	case value == nil && bytes.Equal(text, changed):
+		fmt.Fprintf(a.Stdout, "%s: %s is not set\n", cli.Rel(file), key)
+		return nil
+	case value == nil:
 		fmt.Fprintf(a.Stdout, "%s: %s is no longer set\n", cli.Rel(file), key)
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s: %s = %s\n", cli.Rel(file), key, *value)
 	return nil
-}
-
-// tryConfig loads the configuration with a new text of one of its files.
-func tryConfig(a *cli.App, files []string, file string, text []byte) error {
-	dir, err := os.MkdirTemp("", "runplan-config-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	tried := filepath.Join(dir, filepath.Base(file))
-	if err := os.WriteFile(tried, text, 0o600); err != nil {
-		return err
-	}
-	files = slices.Clone(files)
-	files[slices.Index(files, file)] = tried
-	_, err = config.Load(files, a.Getenv)
-	return err
 }

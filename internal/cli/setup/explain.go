@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/gates/measured"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
@@ -60,7 +61,17 @@ errors. A lesson may be named by its number, a pattern by its id.`,
 			}
 			return a.Print(e, func() { fmt.Fprintf(a.Stdout, "%s\n\n%s\n", head, e.Text) })
 		},
+		ValidArgsFunction: completeCodes,
 	})
+}
+
+func completeCodes(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	all, err := explanations()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return lists.Map(all, func(e explanation) string { return cobra.CompletionWithDesc(e.Code, ui.Sanitize(e.What)) }),
+		cobra.ShellCompDirectiveNoFileComp
 }
 
 // findExplanation finds a page by its code, by the prefix before an asterisk, or by the name of a lesson or pattern.

@@ -17,6 +17,7 @@ import (
 
 	agentcommand "github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/doctor"
 	"github.com/runplan/runplan/internal/config"
@@ -79,7 +80,7 @@ file is never changed; runplan config set changes one setting of it.`,
 			if err := config.Check(path, []byte(text)); err != nil {
 				return cli.Usage(err, "nothing was written")
 			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			if err := atomicfile.Write(path, []byte(text), 0o644); err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
 			fmt.Fprintf(a.Stdout, "wrote %s\n", cli.Rel(path))

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -153,8 +154,8 @@ func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) 
 	}
 	defer j.Close()
 	runs, err := j.Runs(ctx)
-	if err != nil {
-		return "", err
+	if err != nil || len(runs) == 0 {
+		return "", cmp.Or(err, p.NoRuns())
 	}
 	for _, r := range runs {
 		if cli.Selects(name, r.ID, r.Slug, r.Plan) {
