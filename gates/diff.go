@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/planparse"
 )
 
 // Diff is the change that gates check, file by file: the content before and the content now.
@@ -228,9 +229,11 @@ func (s Subject) Contains(line string) bool {
 	return false
 }
 
-// NamesForDeletion reports whether the batch asks to delete the file.
+// NamesForDeletion reports whether the batch asks to delete the file: in its Files section, by a literal block, or in a
+// sentence such as "Delete `old.py`", which the gate plan:files takes as a promise.
 func (s Subject) NamesForDeletion(path string) bool {
 	return slices.ContainsFunc(s.Batch.Files.Delete, func(entry string) bool { return matches(entry, path) }) ||
+		slices.ContainsFunc(s.Batch.Named, func(n planparse.Named) bool { return n.Verb == "delete" && n.Path == path }) ||
 		s.spellsOut(path)
 }
 

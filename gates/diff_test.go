@@ -74,4 +74,9 @@ func TestNames(t *testing.T) {
 	if s.NamesForDeletion("a.go") || !s.NamesForDeletion("old.go") {
 		t.Error("a file to modify must not count as a file to delete")
 	}
+	said := gates.Subject{Batch: planparse.Batch{Named: []planparse.Named{{Verb: "delete", Path: "old_test.go"},
+		{Verb: "modify", Path: "a_test.go"}}}}
+	if !said.NamesForDeletion("old_test.go") || said.NamesForDeletion("a_test.go") || said.Names("old_test.go") {
+		t.Error("a sentence that asks to delete a file must allow this, and no other change")
+	}
 }

@@ -168,6 +168,7 @@ type Proof struct {
 	Why         string      `json:"why,omitempty"`     // why it is uncalibrated
 	Named       bool        `json:"named,omitempty"`   // the tests were compared by name with those of the base
 	Missing     []string    `json:"missing,omitempty"` // tests that ran on the base and do not run now; at most 50
+	Base        *int        `json:"base,omitempty"`    // tests that pass on the base; nil if they are counted in another way
 	// with Named: passing tests that did not run on the base, including renamed ones; at most 100
 	New     []string `json:"new,omitempty"`
 	MoreNew int      `json:"more_new,omitempty"` // the number of omitted ones
@@ -259,6 +260,24 @@ type TestCount struct {
 	Passed  int `json:"passed"`
 	Failed  int `json:"failed"`
 	Skipped int `json:"skipped"`
+}
+
+// OnBase returns the number of tests that pass on the base, over all suites; nil if it is unknown for one of them.
+func OnBase(reports []Report) *int {
+	n, known := 0, false
+	for _, r := range reports {
+		switch {
+		case r.Tests == nil:
+		case r.Proof == nil || r.Proof.Base == nil:
+			return nil
+		default:
+			n, known = n+*r.Proof.Base, true
+		}
+	}
+	if !known {
+		return nil
+	}
+	return &n
 }
 
 // Total returns the number of tests that ran.

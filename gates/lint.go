@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -39,6 +40,9 @@ func linters(dir string, projects []Project) []builtin {
 		out = append(out, builtin{info: info, do: func(ctx context.Context, w *Look) error {
 			err := do(ctx, w)
 			w.settleLint(p, owners)
+			if err == nil {
+				err = w.calmLint(ctx)
+			}
 			return err
 		}})
 	}
@@ -160,6 +164,27 @@ func (w *Look) settleLint(p Project, all []Project) {
 	if old > 0 {
 		w.Note("%s in unchanged files only %s", phrase.Count(old, "finding"), phrase.Noun(old, "warns", "warn"))
 	}
+}
+
+// calmLint turns warnings at lines that the change does not add into notes, also in changed files.
+func (w *Look) calmLint(ctx context.Context) error {
+	warns := func(f Finding) bool {
+		return f.Severity == Warning && f.Line > 0 && f.Rule != RuleBuild && f.Rule != ruleNoRules
+	}
+	paths := lists.SetBy(lists.Filter(w.rep.Findings, warns), func(f Finding) string { return f.Path })
+	if len(paths) == 0 || w.subject.Diff == nil {
+		return nil
+	}
+	files, _, err := Files(ctx, w.subject.Diff, func(c Change) bool { return paths[c.Path] })
+	for _, file := range files {
+		fresh := file.FreshLines()
+		for i, f := range w.rep.Findings {
+			if f.Path == file.Path && warns(f) && !fresh[f.Line] {
+				w.rep.Findings[i].Severity = Note
+			}
+		}
+	}
+	return err
 }
 
 // scope lists the files to check among those that want accepts: the changed ones if known, else all.

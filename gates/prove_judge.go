@@ -18,6 +18,10 @@ func (p *prover) compare(one *proven) {
 	proof := proofOf(rep)
 	proof.Named = true
 	proof.New, proof.MoreNew = fresh(one.base, one.now)
+	passed := func(c testout.Case) bool { return c.Status == testout.Passed && c.Name != c.Group } // no command as a whole
+	if rep.Tests != nil && rep.Tests.Passed == lists.Count(one.now, passed) {
+		proof.Base = new(lists.Count(one.base, passed))
+	}
 	runs := names.Runs{Base: one.base}
 	for _, other := range p.suites { // a test may have moved to another suite
 		if other.at != one.at {

@@ -343,3 +343,27 @@ func TestFindingsOfNestedProjectsAndUnchangedFiles(t *testing.T) {
 		t.Error(d, w.rep.Note)
 	}
 }
+
+// A linter's warning about a line that was there before is no warning of the change. An error stays.
+func TestLintWarnsAboutAddedLines(t *testing.T) {
+	w := &Look{subject: Subject{Changed: []string{"a.js"}, Diff: oneChange{"a.js", "var a = 1\n", "var b = 2\nvar a = 1\n"}}}
+	for line := range 3 { // 0 is the whole file
+		w.rep.Findings = append(w.rep.Findings, Finding{Rule: "magic", Path: "a.js", Line: line, Severity: Warning})
+	}
+	w.rep.Findings = append(w.rep.Findings, Finding{Rule: "wrong", Path: "a.js", Line: 2, Severity: Error})
+	if err := w.calmLint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range w.rep.Findings {
+		want := Warning
+		switch {
+		case f.Rule == "wrong":
+			want = Error
+		case f.Line == 2:
+			want = Note
+		}
+		if f.Severity != want {
+			t.Errorf("%s at line %d: %s, want %s", f.Rule, f.Line, f.Severity, want)
+		}
+	}
+}

@@ -16,7 +16,7 @@ const askedFile = "(?:`([^`\\s]+)`|([\\w.@-]+(?:/[\\w.@()\\[\\]-]+)+)|([\\w-]+\\
 // A plan without a Files block names its files in sentences: "T002 Create the model in src/user.py", "Step 1: Create
 // `package.json`", "Delete `old.py`". An agent that leaves them out has not done the task, so they are promises like
 // those of a Files block. They are no entries of [Files], because a mention gives no permission: a task that names a
-// test does not allow to weaken it.
+// test does not allow to weaken it. Only "Delete `a_test.py`" allows what it says.
 var (
 	// askedMarks matches what is before the sentence: "**Step 2:**", "T002 [P] [US1]", "1.3", "(a)".
 	askedMarks = lazyre.New(`^(?:[\s>*_~-]+|\[[^\]]{0,12}\]|\(?[a-z]?\)|(?i:step|task)\s+\d[\d.]*[a-z]?|` +
@@ -47,6 +47,8 @@ var (
 			"(?:in|to|into|at the (?:top|end) of)\\s+`([^`\\s]+)`(?:\\s+(\\w+))?")
 	// askedMore matches another file of the same instruction.
 	askedMore = lazyre.New("^(?i)\\s*(?:,|&|,?\\s*and)\\s+`([^`\\s]+)`")
+	// askedRest matches what else is deleted, after a list of files: ", and everything that imports them".
+	askedRest = lazyre.New(`^(?i)\s*,?\s+(?:and|along with|together with|as well as)\s+(?:everything|all|any\w*|their|its)\s`)
 	// askedNot matches words that make a sentence no instruction for this file, or leave it open.
 	askedNot = lazyre.New(`(?i)\b(?:if|unless|or|not|never|without|instead|optional\w*|either|e\.g\.|example|such as|like|` +
 		`similar|temp\w*|dummy|sample|scratch|manually|for now|falls|wenn|oder|si|ou)\b|如果|或者|場合|必要に|\P{L}(?:если|или)\P{L}|/tmp|\.\.\.|…|\*\.|<|>|\{`)
@@ -188,13 +190,15 @@ func objects(does, rest string) []string {
 	}
 	name, after := submatch(rest, found), rest[found[1]:]
 	place := askedPlace.FindStringSubmatchIndex(after)
-	if !fileName(name) || place != nil && strings.Trim(after[:place[0]], "*_") == "" && fileName(submatch(after, place)) ||
-		does == "delete" && strings.Trim(after, "*_.,;:) ") != "" { // "Remove `a.py` from the list"
+	if !fileName(name) || place != nil && strings.Trim(after[:place[0]], "*_") == "" && fileName(submatch(after, place)) {
 		return nil
 	}
 	paths := []string{name}
 	for more := askedMore.FindStringSubmatchIndex(after); more != nil; more = askedMore.FindStringSubmatchIndex(after) {
 		paths, after = append(paths, submatch(after, more)), after[more[1]:]
+	}
+	if does == "delete" && strings.Trim(after, "*_.,;:) ") != "" && !askedRest.MatchString(after) {
+		return nil // "Remove `a.py` from the list"
 	}
 	return paths
 }

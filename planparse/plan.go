@@ -6,6 +6,7 @@
 package planparse
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/runplan/runplan/internal/lists"
@@ -241,6 +242,9 @@ func (p *Plan) Asked(key string) []Checkpoint {
 	}
 	return out
 }
+
+// Called returns what people call the batch: its number, or its key if it has none.
+func (b *Batch) Called() string { return cmp.Or(b.Number, b.Key) }
 
 // Boxes returns the lines of the checkboxes to tick when the batch is done: the boxes of its tasks and their steps.
 // If the format or the batch has no tasks, it returns those of the batch's own steps.

@@ -21,7 +21,7 @@ const (
 // Assess suggests improvements of a plan (PLAN-10): undeclared dependencies, and changes with which more batches could
 // run in parallel, with the simulated speed-up. It returns nothing for a plan that cannot be routed.
 func Assess(p *planparse.Plan) []planparse.Advice {
-	g, err := dependencies(p)
+	g, err := dependencies(p, nil)
 	if err != nil || g.big {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (s *layout) parallel() []planparse.Advice {
 		p := *s.plan
 		p.Batches = slices.Clone(p.Batches)
 		c.make(&p.Batches[c.batch])
-		g, err := dependencies(&p)
+		g, err := dependencies(&p, nil)
 		if err != nil {
 			continue
 		}

@@ -31,9 +31,10 @@ type graph struct {
 	safe  []bool // batches that may run in parallel with any other, unless other evidence exists
 	peers []int  // line of the group of each batch whose batches may run together; 0 if none
 	hints [][]string
-	found map[[2]int]*evidence // by from and to
-	above []set                // direct and indirect needs of each batch; computed by close
-	big   bool                 // too large: a chain, without a search
+	found map[[2]int]*evidence     // by from and to
+	above []set                    // direct and indirect needs of each batch; computed by close
+	big   bool                     // too large: a chain, without a search
+	hasGo func(folder string) bool // may be nil
 }
 
 // evidence holds all evidence for one dependency.
@@ -75,11 +76,12 @@ func (g *graph) add(from, to int, kind EdgeKind, line int, reason string) {
 // name returns the display name of a batch: "B3".
 func (g *graph) name(i int) string { return BatchName(g.plan.Batches[i].Key) }
 
-// dependencies derives the graph of a plan from its text (ROUTE-02). Ambiguous batches run sequentially.
-func dependencies(p *planparse.Plan) (*graph, error) {
+// dependencies derives the graph of a plan from its text (ROUTE-02). Ambiguous batches run sequentially. hasGo reports
+// whether a folder already is a package of Go; it may be nil.
+func dependencies(p *planparse.Plan, hasGo func(folder string) bool) (*graph, error) {
 	n := len(p.Batches)
 	g := &graph{plan: p, found: map[[2]int]*evidence{}, does: make([]touched, n), says: make([]statement, n),
-		hints: make([][]string, n)}
+		hints: make([][]string, n), hasGo: hasGo}
 	for i := range p.Batches {
 		g.does[i] = touchedBy(&p.Batches[i])
 		g.says[i] = statementOf(&p.Batches[i])

@@ -39,6 +39,19 @@ func decided(t *testing.T, text string, o Options) Decision {
 	return d
 }
 
+// A batch that adds a file to a package that exists does not create the package.
+func TestExistingPackageIsNoEvidence(t *testing.T) {
+	plan := batches("A\n**Files:**\n- Create: `retry/retry.go`", "B\n**Files:**\n- Create: `retry/wait.go`")
+	for folder, want := range map[string]string{"retry": "",
+		"other": "1 -> 2 text: retry/wait.go is in the same package as retry/retry.go, which B1 creates"} {
+		got := arrows(decided(t, strings.Replace(plan, "# A plan\n", "# A plan\n\nparallel_safe: true\n", 1),
+			Options{HasGo: func(dir string) bool { return dir == folder }}))
+		if got != want {
+			t.Errorf("a package %s: %s", folder, got)
+		}
+	}
+}
+
 // Each case shows evidence that makes a batch wait for another, or text that does not.
 func TestEvidence(t *testing.T) {
 	a := "A\n**Files:**\n- Create: `src/app/store.py`"

@@ -181,7 +181,7 @@ func widestByTrying(run []string, apart func(i, j string) bool) int {
 func TestPairSummaryMatchesPairs(t *testing.T) {
 	for seed := range uint64(300) {
 		p := anyPlan(rand.New(rand.NewPCG(seed, 2)))
-		g, err := dependencies(p)
+		g, err := dependencies(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,6 +44,10 @@ type Options struct {
 	ModelOverride map[string]string // by batch key or number: a tier, an alias or one of Models
 	History       []Sample          // figures of earlier runs, newest first
 
+	// HasGo reports whether a folder of the repository has Go files, so that no batch creates its package. nil means
+	// that the repository is unknown.
+	HasGo func(folder string) bool
+
 	titles map[string]string        // of the batches, by key
 	said   map[string]time.Duration // durations stated in the plan, by key
 
@@ -96,7 +100,7 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	g, err := dependencies(p)
+	g, err := dependencies(p, o.HasGo)
 	if err != nil {
 		return Decision{}, err
 	}

@@ -143,7 +143,7 @@ func (v *vocabulary) packages(g *graph) {
 				continue
 			}
 			first[dir] = true
-			if _, made := slices.BinarySearch(g.does[i].makes, p); made && dir != "." {
+			if _, made := slices.BinarySearch(g.does[i].makes, p); made && dir != "." && (g.hasGo == nil || !g.hasGo(dir)) {
 				v.build = append(v.build, manifest{i, p, dir, true})
 				if !strings.Contains(dir, "/") {
 					continue

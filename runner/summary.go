@@ -332,7 +332,9 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 			b.Receipt, b.ReceiptSum = e.Receipt, e.Fingerprint
 		}
 		if e.Outcome == OutcomeOK {
-			b.TestsBefore = f.before // count of the final base, which may differ from the first one
+			if f.before != nil {
+				b.TestsBefore = f.before // count of the final base, which may differ from the first one
+			}
 			if b.TestsAfter != nil {
 				f.before = b.TestsAfter
 			}

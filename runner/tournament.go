@@ -281,4 +281,7 @@ func (b *BatchSummary) gated(e Event) {
 	if e.Tests != nil {
 		b.TestsAfter = new(e.Tests.Passed)
 	}
+	if n := gates.OnBase(e.Reports); n != nil {
+		b.TestsBefore = n
+	}
 }

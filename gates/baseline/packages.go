@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -55,12 +56,13 @@ func ofProject(dir, name string) bool {
 	return false
 }
 
-// declared reports whether a file of the root asks for a package of Node or Ruby.
+// declared reports whether a file of the root asks for a package of Node or Ruby. A gem may have a longer name than the
+// folder of its files: concurrent-ruby has concurrent.
 func declared(dir, name string) bool {
+	quoted := regexp.MustCompile(`["']` + regexp.QuoteMeta(name) + `(?:-\w+)?["']`)
 	files := append(glob.Below(dir, "*.gemspec"), filepath.Join(dir, "package.json"), filepath.Join(dir, "Gemfile"))
 	for _, f := range files {
-		if text, err := os.ReadFile(f); err == nil &&
-			(strings.Contains(string(text), `"`+name+`"`) || strings.Contains(string(text), `'`+name+`'`)) {
+		if text, err := os.ReadFile(f); err == nil && quoted.Match(text) {
 			return true
 		}
 	}

@@ -43,7 +43,10 @@ func TestMissingPackage(t *testing.T) {
 			broken("Cannot find module './a.js'"), ""},
 		"the project is not installed": {map[string]string{"src/x/__init__.py": ""}, "Correct x.", broken(metadata),
 			broken(metadata), "No package metadata was found for x"},
-		"a declared gem": {map[string]string{"Gemfile": "gem 'nokogiri'\n"}, "", broken(ruby), broken(ruby), ruby},
+		"a gem with a longer name than its files": {map[string]string{"x.gemspec": "s.add_dependency 'nokogiri-ng', '~> 1'\n"},
+			"", broken(ruby), broken(ruby), ruby},
+		"a gem with another name": {map[string]string{"Gemfile": "gem 'nokogirish'\n"}, "", broken(ruby), broken(ruby), ""},
+		"a declared gem":          {map[string]string{"Gemfile": "gem 'nokogiri'\n"}, "", broken(ruby), broken(ruby), ruby},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

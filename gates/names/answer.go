@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -8,13 +9,14 @@ import (
 
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
 
 // answer returns why a lost test is explained; "" if nothing explains it.
 func (j *judge) answer(g Lost, old test, known bool) string {
 	switch {
-	case j.Removal != nil && j.Removal(g.Case.Name, old.path):
+	case j.Removal != nil && j.Removal(g.Case.Name, cmp.Or(old.path, g.Case.Path)):
 		return "the plan asks for it"
 	case g.Skipped:
 		return ""
@@ -24,6 +26,8 @@ func (j *judge) answer(g Lost, old test, known bool) string {
 		return "its command names its tests now"
 	case !known && j.reprinted(g.Case):
 		return "its script prints its checks under other names"
+	case !known && j.kept(g.Case):
+		return "its lines are kept under other names"
 	case !known:
 		return j.row(g.Case)
 	}
@@ -110,6 +114,37 @@ func (j *judge) reprinted(c testout.Case) bool {
 	}
 	now := lists.By(j.now, key)
 	return passes(now, j.successor(c.Group)) >= passes(j.held, c.Group)
+}
+
+// kept explains a missing test of a language whose tests are not read one by one, such as a test of Ruby that moved or
+// was renamed. The base's test passes on the candidate's code, no fewer tests pass than before, and the lines of such
+// test files are still in one of them, except for titles.
+func (j *judge) kept(c testout.Case) bool {
+	passed := lists.Count(j.base, func(b testout.Case) bool { return b.Status == testout.Passed })
+	if language.OfTest(c.Path) != language.Other || j.held[key(c)].Status != testout.Passed || len(j.passed) < passed {
+		return false
+	}
+	var was, is []string
+	for _, f := range j.Files {
+		if language.OfTest(f.Path) == language.Other {
+			was, is = append(was, checks(f.Before)...), append(is, checks(f.After)...)
+		}
+	}
+	return within(was, is)
+}
+
+// around matches a line that names a test or a group or ends one, loads code or is a comment. It checks nothing.
+var around = lazyre.New(`^(?:(?:it|specify|test|should|scenario|describe|context|feature|RSpec\.\w+)\b.*(?:\bdo|[{(])|` +
+	`(?:class|module|def|func|function|public|private)\b[^=;]*|(?:end|[)}\];]+)|(?:require\w*|use|using|import|#|//).*)$`)
+
+// checks returns the lines of a test file without those around its tests, and without space around them.
+func checks(text string) (out []string) {
+	for l := range strings.Lines(text) {
+		if l = strings.TrimSpace(l); l != "" && !around.MatchString(l) {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // successor returns the script that has the lines of a script of the base; the script itself if there is none.

@@ -318,6 +318,55 @@ func TestCompareOtherLanguages(t *testing.T) {
 	}
 }
 
+// Tests of Ruby are not read one by one. They may move and be renamed with all their lines.
+func TestCompareKeepsLines(t *testing.T) {
+	spec := func(title, check string) string {
+		return "require 'spec_helper'\n\ndescribe 'width' do\n  it '" + title + "' do\n    " + check + "\n  end\nend\n"
+	}
+	check := "width('Ruby').should == 4"
+	old := spec("counts", check)
+	for name, c := range map[string]struct {
+		files []File
+		now   string // file and name of the test
+		held  testout.Status
+		lost  int
+	}{
+		"moved": {[]File{{"spec/a_spec.rb", old, ""}, {"spec/b_spec.rb", "", old}},
+			"spec/b_spec.rb width counts", testout.Passed, 0},
+		"renamed": {[]File{{"spec/a_spec.rb", old, spec("counts letters", check)}},
+			"spec/a_spec.rb width counts letters", testout.Passed, 0},
+		"moved and weaker": {[]File{{"spec/a_spec.rb", old, ""}, {"spec/b_spec.rb", "", spec("counts", "width('Ruby')")}},
+			"spec/b_spec.rb width counts", testout.Passed, 1},
+		"renamed, and the old one fails": {[]File{{"spec/a_spec.rb", old, spec("counts letters", check)}},
+			"spec/a_spec.rb width counts letters", testout.Failed, 1},
+		"renamed in one line, and weaker": {[]File{{"spec/a_spec.rb", "it('counts') { width('Ruby').should == 4 }\n",
+			"it('counts letters') { width('Ruby') }\n"}}, "spec/a_spec.rb width counts letters", testout.Passed, 1},
+		"removed": {[]File{{"spec/a_spec.rb", old, ""}, {"notes.md", "", old}}, "", testout.Passed, 1},
+	} {
+		at := func(file, name string, status testout.Status) []testout.Case {
+			return []testout.Case{{Name: name, Group: file, Path: file, Status: status}}
+		}
+		runs := Runs{Base: at("spec/a_spec.rb", "width counts", testout.Passed), Held: at("spec/a_spec.rb", "width counts", c.held)}
+		if file, name, ok := strings.Cut(c.now, " "); ok {
+			runs.Now = at(file, name, testout.Passed)
+		}
+		if lost, _ := Compare(runs, Change{Files: c.files}); len(lost) != c.lost {
+			t.Errorf("%s: %v", name, lost)
+		}
+	}
+}
+
+// The plan asks to remove a test by the name of its file, in a language whose tests are not read.
+func TestCompareRemovesNamedFile(t *testing.T) {
+	base := []testout.Case{{Name: "width counts", Group: "spec/a_spec.rb", Path: "spec/a_spec.rb", Status: testout.Passed}}
+	for file, want := range map[string]int{"spec/a_spec.rb": 0, "spec/b_spec.rb": 1} {
+		asks := func(_, path string) bool { return path == file }
+		if lost, _ := Compare(Runs{Base: base}, Change{Removal: asks}); len(lost) != want {
+			t.Errorf("%s: %v", file, lost)
+		}
+	}
+}
+
 // Any test file is read to its end without a crash.
 func FuzzGather(f *testing.F) {
 	for _, text := range []string{"if got := Add(1, -2); got != 3 {", "assert add(1) == '''x", "expect(a`b`).toBe(/x/)",

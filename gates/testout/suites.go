@@ -14,6 +14,7 @@ var (
 	miniSum    = lazyre.New(`^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) (?:skips|pendings)(?:, (\d+) omissions)?`)
 	miniBad    = lazyre.New(`^\s*(\d+\) )?(?:Failure|Error):$`) // reporters and Rails give no number
 	miniAt     = lazyre.New(`^(\S.*?)(?: \[(.+):(\d+)\]:?|:)\s*$`)
+	rubyAbsent = lazyre.New(`: (cannot load such file -- \S+ \(LoadError\))$`)
 	rubyBroken = lazyre.New(`^(\S+\.rb):(\d+): (?:.*\((SyntaxError)\)|(?:syntax error, |.*: )(unexpected .+))$`)
 
 	shunitRan  = lazyre.New(`^Ran (\d+) tests?\.$`)
@@ -66,13 +67,16 @@ func Examples(lines []string) Result {
 // Minitest reads minitest and test-unit.
 func Minitest(lines []string) Result {
 	var r Result
-	var broken []Failure
+	var broken, absent []Failure
 	for i, l := range lines {
 		if m := miniSum.FindStringSubmatch(l); m != nil {
 			r.total(number(m[1]), number(m[2])+number(m[3]), number(m[4])+number(m[5]))
 		}
 		if m := rubyBroken.FindStringSubmatch(l); m != nil {
 			broken = append(broken, Failure{Name: m[1], Path: m[1], Line: number(m[2]), Message: m[3] + m[4], Build: true})
+		}
+		if m := rubyAbsent.FindStringSubmatch(l); m != nil {
+			absent = append(absent, Failure{Name: "build", Message: m[1], Build: true})
 		}
 		head := miniBad.FindStringSubmatch(l)
 		if head == nil || i+1 >= len(lines) {
@@ -83,6 +87,9 @@ func Minitest(lines []string) Result {
 		}
 	}
 	r = r.summed()
+	if !r.Known { // otherwise it may be the output of a program under test
+		broken = append(broken, absent...)
+	}
 	for _, f := range broken {
 		r.fail(f)
 	}

@@ -45,3 +45,15 @@ func FuzzShUnit(f *testing.F)   { fuzzLines(f, "shunit*.txt", ShUnit) }
 func FuzzSwift(f *testing.F)    { fuzzLines(f, "swift*.txt", Swift) }
 func FuzzDotnet(f *testing.F)   { fuzzLines(f, "dotnet*.txt", Dotnet) }
 func FuzzGradle(f *testing.F)   { fuzzLines(f, "dotnet*.txt", Gradle) }
+
+// A Ruby library that is missing is the failure, and not the rake task that ended because of it.
+func TestMinitestNamesMissingLibrary(t *testing.T) {
+	absent := "<internal:/usr/lib/ruby/kernel_require.rb>:85:in `require': cannot load such file -- concurrent/map (LoadError)"
+	r := Minitest([]string{absent, "\tfrom test/a_test.rb:1:in `<main>'", "rake aborted!", "Command failed with status (1)"})
+	if len(r.Failures) != 1 || r.Failures[0].Message != "cannot load such file -- concurrent/map (LoadError)" {
+		t.Errorf("failures: %+v", r.Failures)
+	}
+	if r := Minitest([]string{absent, "2 runs, 3 assertions, 0 failures, 0 errors, 0 skips", absent}); len(r.Failures) != 0 {
+		t.Errorf("a message while tests run is no failure: %+v", r.Failures)
+	}
+}

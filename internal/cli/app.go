@@ -325,7 +325,7 @@ func Invalid(path string, p *planparse.Plan) error {
 	}
 	text := phrase.Join(errs, "\n",
 		func(d planparse.Diagnostic) string { return fmt.Sprintf("%s:%d: %s", path, d.Line, d.Message) })
-	return Named("plan-invalid", Usage(errors.New(text), "nothing was run; details: runplan check %s", path))
+	return Named("plan-invalid", Usage(errors.New(text), "nothing was run; details: runplan check %s", Word(path)))
 }
 
 // mostWarnings is the highest number of warnings of a plan that a run shows before it begins.
@@ -346,7 +346,7 @@ func (a *App) WarnOfPlan(path string, p *planparse.Plan) {
 		}
 	}
 	if more > 0 {
-		fmt.Fprintf(a.Stderr, "and %d more: runplan check %s\n", more, path)
+		fmt.Fprintf(a.Stderr, "and %d more: runplan check %s\n", more, Word(path))
 	}
 }
 
@@ -391,6 +391,25 @@ func (p *Project) PlanPath(path string) (string, error) {
 		return abs, nil
 	}
 	return filepath.ToSlash(rel), nil
+}
+
+// Word returns a file name as one word of a command that the user may paste into a shell.
+func Word(name string) string {
+	if name != "" && strings.Trim(name, wordChars) == "" {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}
+
+// wordChars are the characters that no shell changes.
+const wordChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@%+=:,-"
+
+// PlanWord returns the plan of a run, by its stored name, as a word of a command in the current folder.
+func (p *Project) PlanWord(stored string) string {
+	if !filepath.IsAbs(stored) {
+		stored = Rel(filepath.Join(p.Repo.Root, filepath.FromSlash(stored)))
+	}
+	return Word(stored)
 }
 
 // Rel returns the name of a file relative to the current folder, or path where that is shorter.

@@ -114,20 +114,20 @@ func (w *work) room(base string) gates.Room {
 // learnBase finds the tests of a commit while an agent works on it, because its gates need them. The first agent of a
 // run waits for the result, so that the user learns of failures at the base before any cost. It returns how long the
 // agent waited, and an error if the program of a suite is not installed, because then no batch can pass. Other
-// missing parts, such as packages, scripts and settings, may come with a batch.
-func (w *work) learnBase(ctx context.Context, commit string) (time.Duration, error) {
+// missing parts, such as packages, scripts and settings, may come with a batch. It calls waits when a wait begins.
+func (w *work) learnBase(ctx context.Context, commit string, waits func()) (time.Duration, error) {
 	if commit == "" || literal(w.Agent) {
 		return 0, nil
 	}
 	begun := w.Now()
-	w.awaitBase(ctx, commit)
+	w.awaitBase(ctx, commit, waits)
 	if first, broken := w.firstBase.Load(), w.baseError.Load(); broken != nil && first != nil && *first == commit {
 		return 0, fmt.Errorf("no agent was started, because no batch could pass: %w", *broken)
 	}
 	return w.Now().Sub(begun), nil
 }
 
-func (w *work) awaitBase(ctx context.Context, commit string) {
+func (w *work) awaitBase(ctx context.Context, commit string, waits func()) {
 	ended := make(chan struct{})
 	was, begun := w.learning.LoadOrStore(commit, ended)
 	if !begun {
@@ -145,6 +145,7 @@ func (w *work) awaitBase(ctx context.Context, commit string) {
 	if first := w.firstBase.Load(); first == nil || *first != commit {
 		return
 	}
+	waits()
 	select {
 	case <-was.(chan struct{}):
 		return

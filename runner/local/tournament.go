@@ -85,7 +85,7 @@ func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) 
 		return e, err
 	}
 	req := sampling.Request{
-		Batch: b.Number, Critical: b.Critical || w.Plan.Header.Critical, Attempt: c.Attempt,
+		Batch: b.Called(), Critical: b.Critical || w.Plan.Header.Critical, Attempt: c.Attempt,
 		Flags: w.Sampling.Flags, Settings: w.Sampling.Settings, Escalate: w.info.Escalate, Literal: literal(w.Agent),
 		Team: w.info.AtOnce() > 1, Workers: w.info.AtOnce(),
 	}
@@ -335,7 +335,7 @@ func (w *work) synthesis(ctx context.Context, c runner.Command) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	in := sampling.SynthesisInput{Batch: b.Number, Tokens: w.Sampling.Tokens}
+	in := sampling.SynthesisInput{Batch: b.Called(), Tokens: w.Sampling.Tokens}
 	var cands []sampling.Candidate
 	for _, s := range r.slots {
 		cand, err := w.measured(ctx, c.Base, s, r)

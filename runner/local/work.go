@@ -141,7 +141,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 			return e, err
 		}
 	}
-	waited, err := w.learnBase(ctx, c.Base)
+	waited, err := w.learnBase(ctx, c.Base, func() { p(c.Batch, "waits for the tests of the base") })
 	if err != nil {
 		return e, errors.Join(err, w.again(ctx, undo))
 	}

@@ -51,3 +51,20 @@ func TestClockSeparatesWaitingFromWorking(t *testing.T) {
 		t.Errorf("the run waited %v, want 12s", got)
 	}
 }
+
+// An agent that waits for the tests of the base does not edit yet.
+func TestEditBeginsAfterTestsOfBase(t *testing.T) {
+	c := NewCourse()
+	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	c.Apply(runner.Event{At: begin, Kind: runner.RunStarted})
+	for n, edited := range []int64{300, 30_000} {
+		at, command := begin.Add(time.Duration(n)*30*time.Second), []string{"a/r1-c1/execute", "a/r1-c2/execute"}[n]
+		c.Apply(runner.Event{At: at, Kind: runner.Dispatched, Command: command, Batch: "a"})
+		c.Apply(runner.Event{At: at.Add(30 * time.Second), Kind: runner.Executed, Command: command, Batch: "a",
+			DurationMS: edited})
+	}
+	if a, b := c.Spans[0], c.Spans[1]; a.To-a.From != 300 || b.To-b.From != 30_000 {
+		t.Errorf("the agent edited from %d to %d, then from %d to %d; it edited for 300 ms, then for 30 s", a.From, a.To,
+			b.From, b.To)
+	}
+}

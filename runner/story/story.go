@@ -146,6 +146,9 @@ func (c *Course) Apply(e runner.Event) {
 		s = Span{Command: e.Command, Batch: e.Batch, Attempt: e.Attempt, Agent: e.Agent, Kind: kind, From: max(0, c.Now-e.DurationMS), Early: e.On}
 	}
 	s.To, s.Reason = c.Now, e.Reason
+	if e.Kind == runner.Executed && e.DurationMS > 0 { // before, the agent waited for the tests of the base
+		s.From = max(s.From, c.Now-e.DurationMS)
+	}
 	switch {
 	case kind == Wait:
 		delete(c.held, e.Batch) // the batch waits separately, with its own span

@@ -115,13 +115,16 @@ func standup(ctx context.Context, p *cli.Project, from, to time.Time) (trust.Sta
 func addRun(s *trust.Standup, r runner.Summary) {
 	plan := fmt.Sprintf("%s (%.8s)", ui.Sanitize(r.Plan), r.Run) // a plan may have several runs
 	for _, b := range r.Batches {
-		if b.State == string(runner.Failed) {
+		if b.State == string(runner.Failed) && r.Status != runner.RunDiscarded {
 			s.Stuck = append(s.Stuck,
 				fmt.Sprintf("%s, batch %s %s: %s", plan, ui.Sanitize(b.Number), ui.Sanitize(b.Title),
 					cmp.Or(ui.Sanitize(b.Reason), "failed")))
 		}
 	}
 	line := fmt.Sprintf("%s: %s, %d of %d batches merged", plan, r.Status, r.Tally().Merged, len(r.Batches))
+	if r.Undone != "" {
+		line += ", undone by " + cli.Short(r.Undone)
+	}
 	if r.Reason != "" {
 		line += "; " + ui.Cut(ui.Sanitize(strings.TrimSpace(r.Reason)), 4*cellWidth, "…")
 	}

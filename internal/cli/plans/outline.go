@@ -61,11 +61,11 @@ func outlineDocument(p *cli.Project, file string, o planOptions) error {
 	plan, text, err := outlineOf(p.Repo.Root, file)
 	switch {
 	case errors.Is(err, errIsPlan):
-		return cli.Fail(cli.ExitFailed, err, "judge it: runplan check %s", file)
+		return cli.Fail(cli.ExitFailed, err, "judge it: runplan check %s", cli.Word(file))
 	case errors.Is(err, draft.ErrNoWork):
 		return cli.Fail(cli.ExitFailed, err,
 			"give each piece of work a heading and name its files below it, or have a model read it: runplan plan --from %s",
-			file)
+			cli.Word(file))
 	case err != nil:
 		return err
 	}
@@ -98,7 +98,7 @@ func outlineDocument(p *cli.Project, file string, o planOptions) error {
 	fmt.Fprintf(p.Stderr, "%s; %s of %s in no batch, listed at the end\n", phrase.Count(len(plan.Batches), "batch"),
 		phrase.Count(len(plan.Left), "part"), file)
 	if path != "" {
-		fmt.Fprintf(p.Stderr, "read and correct it, then: runplan check %s\n", shown)
+		fmt.Fprintf(p.Stderr, "read and correct it, then: runplan check %s\n", cli.Word(shown))
 	}
 	return nil
 }

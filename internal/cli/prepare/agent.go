@@ -128,7 +128,7 @@ func ProseLines(batches []*planparse.Batch) []string {
 			}
 		}
 		if len(b.Tasks) == 0 && len(b.Blocks) == 0 {
-			out = append(out, fmt.Sprintf("line %d: batch %s is prose", b.StartLine, b.Number))
+			out = append(out, fmt.Sprintf("line %d: batch %s is prose", b.StartLine, b.Called()))
 		}
 	}
 	return out

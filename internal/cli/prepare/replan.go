@@ -218,11 +218,11 @@ func (r *replanned) removed(b runner.BatchInfo, state string, line int) {
 // added adds the row of a batch that the run does not know.
 func (r *replanned) added(c planparse.Change, b *runner.BatchInfo, state func(*planparse.Batch) string,
 	redo map[string]bool) {
-	row := planRow{rule: "plan-batch-new", number: c.New.Number, title: b.Title, what: "new", line: c.New.StartLine,
+	row := planRow{rule: "plan-batch-new", number: c.New.Called(), title: b.Title, what: "new", line: c.New.StartLine,
 		then: "will run", batches: true}
 	merged := func(b *planparse.Batch) bool { return state(b) == string(runner.Passed) }
 	names := func(list []*planparse.Batch) string {
-		return phrase.Join(list, ", ", func(b *planparse.Batch) string { return b.Number })
+		return phrase.Join(list, ", ", (*planparse.Batch).Called)
 	}
 	done := slices.DeleteFunc(slices.Clone(c.Partly), func(b *planparse.Batch) bool { return !merged(b) })
 	switch {
@@ -233,7 +233,7 @@ func (r *replanned) added(c planparse.Change, b *runner.BatchInfo, state func(*p
 	case len(c.From) > 0 && len(done) == len(c.From):
 		b.Skip = "its tasks were merged with batch " + names(done)
 		row.what = "split or merged batches: all its tasks were in batch " + names(c.From)
-		row.then, row.open = "is not run: "+b.Skip+"; to run it: --redo "+c.New.Number, true
+		row.then, row.open = "is not run: "+b.Skip+"; to run it: --redo "+c.New.Called(), true
 	case len(done) > 0:
 		row.what = "new; some of its tasks were in batch " + names(done) + ", which is merged"
 		row.open = true
@@ -246,9 +246,9 @@ func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, 
 	if redo[b.Key] && state == string(runner.Skipped) {
 		b.Skip, state = "", string(runner.Waiting)
 	}
-	row := planRow{number: c.New.Number, title: b.Title, line: c.New.StartLine}
+	row := planRow{number: c.New.Called(), title: b.Title, line: c.New.StartLine}
 	if c.Old != nil && c.Old.Number != c.New.Number {
-		row.what, row.batches = fmt.Sprintf("was batch %s", c.Old.Number), true
+		row.what, row.batches = fmt.Sprintf("was batch %s", c.Old.Called()), true
 	}
 	says := func(text string) { row.what = strings.TrimPrefix(row.what+"; "+text, "; ") }
 	switch c.Kind {
@@ -276,7 +276,7 @@ func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, 
 			row.what = cmp.Or(row.what, "unchanged")
 		} else if work {
 			row.rule = "plan-batch-changed-after-merge"
-			row.then, row.open = "stays merged unchanged; to run it again: --redo "+c.New.Number, true
+			row.then, row.open = "stays merged unchanged; to run it again: --redo "+c.New.Called(), true
 		}
 	case b.Skip != "":
 		row.then = "is not run: " + b.Skip

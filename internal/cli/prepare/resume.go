@@ -142,7 +142,7 @@ func unfinished(ctx context.Context, p *cli.Project, name string) (runner.Summar
 		if s.Status == runner.RunDiscarded && name != "" {
 			return s, cli.Usage(fmt.Errorf("run %s is not resumed: %s", s.Run[:8], redact.Clean(s.Reason)), "start a new "+
 				"run: %s",
-				afresh(s.Agent, s.Plan))
+				afresh(p, s.Agent, s.Plan))
 		}
 		finished = true
 		if name != "" {
@@ -265,12 +265,12 @@ func (x *Prepared) recallPlan(ctx context.Context, sum runner.Summary) error {
 	switch {
 	case refusal != "":
 		return cli.Usage(fmt.Errorf("%w: %s: %s", local.ErrPlanChanged, info.Plan, refusal),
-			"undo the added, removed and renumbered batches; or start a new run: %s", afresh(info.Agent, info.Plan))
+			"undo the added, removed and renumbered batches; or start a new run: %s", afresh(x.Project, info.Agent, info.Plan))
 	case o.DryRun:
 	case !o.Accept:
 		return cli.Usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
 			"undo the change; or continue as shown above: runplan resume %s --accept-changes; or start a new run: %s",
-			sum.Run[:8], afresh(info.Agent, info.Plan))
+			sum.Run[:8], afresh(x.Project, info.Agent, info.Plan))
 	}
 	x.Info, x.Plan, x.Text = r.info, plan, text
 	x.Change = &local.Change{Report: r.report(info.Plan), Anew: r.again}

@@ -6,7 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -147,6 +152,12 @@ func (x *Prepared) routeOptions(ctx context.Context, r routeFlags, asked string)
 	}
 	if o, err = r.options(c, x.agent.name, sums, x.App.Env()); err != nil {
 		return o, cli.Usage(err, "write it as --model-override B3=large")
+	}
+	if x.Project != nil {
+		o.HasGo = func(folder string) bool {
+			files, err := os.ReadDir(filepath.Join(x.Project.Repo.Root, filepath.FromSlash(folder)))
+			return err == nil && slices.ContainsFunc(files, func(f fs.DirEntry) bool { return path.Ext(f.Name()) == ".go" })
+		}
 	}
 	return o, nil
 }

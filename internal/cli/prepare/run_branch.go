@@ -60,7 +60,7 @@ func slugFree(ctx context.Context, p *cli.Project, slug, plan, agent, head strin
 			return false, cli.Named("run-not-finished",
 				cli.Usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan),
 					"continue it: runplan resume %s; give it up: runplan discard %s; or start a new one: %s", sums[0].Run[:8],
-					sums[0].Run[:8], afresh(agent, plan)))
+					sums[0].Run[:8], afresh(p, agent, plan)))
 		}
 		return false, nil
 	}
@@ -93,9 +93,9 @@ func carriedOut(s runner.Summary) bool {
 
 // afresh returns the command that starts a new run of a plan. For the solver it names the agent, so that an installed
 // CLI does not get the work of a local model.
-func afresh(agent, plan string) string {
+func afresh(p *cli.Project, agent, plan string) string {
 	if agent == solver.Name {
-		return "runplan solve --new --plan " + plan
+		return "runplan solve --new --plan " + p.PlanWord(plan)
 	}
-	return "runplan run --new " + plan
+	return "runplan run --new " + p.PlanWord(plan)
 }

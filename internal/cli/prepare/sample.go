@@ -87,7 +87,7 @@ func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampli
 	if err := f.Check(c.MaxCount); err != nil {
 		return cli.Usage(err, "")
 	}
-	if err := f.CheckBatches(lists.Map(p.Batches, func(b planparse.Batch) string { return b.Number })); err != nil {
+	if err := f.CheckBatches(lists.Map(p.Batches, func(b planparse.Batch) string { return b.Called() })); err != nil {
 		return cli.Usage(err, "")
 	}
 	if info.Flags == nil {
@@ -126,7 +126,7 @@ func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, cr
 	c config.Sampling, cost *float64) (sampling.Tournament, error) {
 	plenty := ^uint64(0)
 	req := sampling.Request{
-		Batch: b.Number, Critical: b.Critical ||
+		Batch: b.Called(), Critical: b.Critical ||
 			critical, Attempt: 1, Flags: f, Settings: SamplingSettings(c),
 		Literal: info.Agent == script.Name, Memory: &plenty, Team: info.AtOnce() > 1, Workers: info.AtOnce(), Cost: cost,
 	}
@@ -154,7 +154,7 @@ func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, cr
 	if plan, err = sampling.Plan(req); err != nil {
 		return plan, cli.Usage(err, "")
 	}
-	what := fmt.Sprintf("Sampling B%s: %s", strings.TrimLeft(b.Number, "Bb"), strings.Join(plan.Reasons, "; "))
+	what := fmt.Sprintf("Sampling B%s: %s", strings.TrimLeft(b.Called(), "Bb"), strings.Join(plan.Reasons, "; "))
 	if plan.Action == sampling.Sample {
 		what = fmt.Sprintf("%s; %s", plan.Cost, plan.Time)
 	} else if info.Batches[i].Sample > 0 {

@@ -43,7 +43,7 @@ func batchInfos(p *planparse.Plan, d routing.Decision, models map[string]string)
 			model = "" // the tier determines it
 		}
 		out = append(out, runner.BatchInfo{
-			Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: journal.BatchDigest(b), Needs: s.Needs,
+			Key: b.Key, Number: b.Called(), Title: redact.Clean(b.Title), Digest: journal.BatchDigest(b), Needs: s.Needs,
 			Skip:  s.Skip,
 			Early: s.Early, Class: string(s.Class), Tier: s.Tier, Label: s.Label, Model: model,
 			ExpectMS: s.Expected.Milliseconds(),

@@ -83,13 +83,13 @@ func (x *Execution) lost(ctx context.Context, err error) error {
 	if serr := x.journal.Save(ctx, save); serr != nil || !x.whole(ctx, save) {
 		return cli.Fail(cli.ExitCannotRun, err,
 			"%s. Restore a copy of the journal, or start a new run: runplan run --new %s", strings.Join(kept, " and "),
-			x.Info.Plan)
+			x.Project.PlanWord(x.Info.Plan))
 	}
 	kept = append(kept, "a copy of the journal in "+cli.Rel(save))
-	journal := cli.Rel(l.Journal())
+	journal := cli.Word(cli.Rel(l.Journal()))
 	return cli.Fail(cli.ExitCannotRun, err, "%s. To continue: rm -f %s*; cp %s %s; runplan resume %s",
 		strings.Join(kept, ", "),
-		journal, cli.Rel(save), journal, x.Run[:8])
+		journal, cli.Word(cli.Rel(save)), journal, x.Run[:8])
 }
 
 // whole reports whether a copy of the journal contains all events of the run.
