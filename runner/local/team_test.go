@@ -53,7 +53,7 @@ func newBench(t *testing.T, files ...string) *bench {
 		t.Fatal(err)
 	}
 	b.work = &work{
-		Config: Config{Repo: repo, Layout: layout, Environ: env, Now: time.Now,
+		Config: Config{Repo: repo, Layout: layout, Environ: env, Now: time.Now, Line: func(string, string) {},
 			Note: func(s string) { b.said = append(b.said, s) }},
 		run: "run", info: runner.Info{Slug: "p", Branch: journal.RunBranch("p"), Workers: 4}, redact: redact.New(nil),
 		refs: newRefs(), before: newReports(), proofs: newProofs(),
