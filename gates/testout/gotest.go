@@ -3,6 +3,7 @@ package testout
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -156,6 +157,7 @@ func (g *Go) testFailed(t goTest, why string) {
 	if f.Path == "" && why == "" && g.nested[t] {
 		return // only a subtest failed, which is listed
 	}
+	f.Message = strings.TrimPrefix(f.Message, fmt.Sprintf("%s:%d: ", path.Base(f.Path), f.Line)) // it is shown beside it
 	f.Message = cmp.Or(withoutTestify(f.Message), "failed without a message")
 	if i := strings.Index(f.Message, "panic:"); i > 0 {
 		f.Message = f.Message[i:]

@@ -356,3 +356,20 @@ func TestGoListsEachTestOnce(t *testing.T) {
 		t.Errorf("cases = %v, want %v", got, want)
 	}
 }
+
+// A failed test of Go begins its message with its place. A reader sees the place already.
+func TestGoFailureHasItsPlaceOnce(t *testing.T) {
+	g := NewGo("m")
+	for _, l := range []string{
+		`{"Action":"run","Package":"m/calc","Test":"TestAdd"}`,
+		`{"Action":"output","Package":"m/calc","Test":"TestAdd","Output":"    add_test.go:7: got 5, want 3\n"}`,
+		`{"Action":"fail","Package":"m/calc","Test":"TestAdd"}`,
+	} {
+		g.Line(l)
+	}
+	f := g.Result().Failures[0]
+	got := fmt.Sprintf("%s:%d %s", f.Path, f.Line, f.Message)
+	if want := "calc/add_test.go:7 got 5, want 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
