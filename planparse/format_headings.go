@@ -191,8 +191,8 @@ func saysParallel(text []byte) bool {
 	return containsAny(string(text), "(parallel)", "(Parallel)", "parallel-safe", "[P]")
 }
 
-// groupLoad counts the content of a group: a group with steps but without tasks is work too. So is one that is only
-// text (alike), if the groups beside it have tasks.
+// groupLoad counts the content of a group. A group without tasks is work if it has steps, or if it is only text and the
+// groups beside it have tasks (alike).
 type groupLoad struct {
 	tasks, steps int
 	alike        bool

@@ -237,12 +237,7 @@ func (c *checker) place(f summary.Summary, imp string) string {
 		}
 		return path.Join(dir, below)
 	case outline.Go:
-		for _, own := range c.o.Own {
-			if rest, ok := strings.CutPrefix(imp+"/", own+"/"); ok {
-				return path.Clean(rest)
-			}
-		}
-		return imp
+		return cmp.Or(summary.Folder(c.o.Own, imp), imp)
 	}
 	if strings.HasPrefix(imp, ".") {
 		p := path.Join(dir, imp)

@@ -54,6 +54,6 @@ func TestMinitestNamesMissingLibrary(t *testing.T) {
 		t.Errorf("failures: %+v", r.Failures)
 	}
 	if r := Minitest([]string{absent, "2 runs, 3 assertions, 0 failures, 0 errors, 0 skips", absent}); len(r.Failures) != 0 {
-		t.Errorf("a message while tests run is no failure: %+v", r.Failures)
+		t.Errorf("the output of a test counts as a failure: %+v", r.Failures)
 	}
 }

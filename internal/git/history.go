@@ -223,9 +223,6 @@ type Object struct {
 	Size int
 }
 
-// Text returns the data as a string.
-func (o Object) Text() string { return string(o.Data) }
-
 // Objects reads objects through one git process, for any number of objects. It answers concurrent callers one after
 // the other.
 type Objects struct {

@@ -59,3 +59,14 @@ func Own(tree fs.FS) []string {
 	slices.Sort(out)
 	return out
 }
+
+// Folder returns the folder of a package of Go whose name begins with one of the prefixes of [Own], or "" for a package of
+// others. The folder of the module itself is ".".
+func Folder(own []string, name string) string {
+	for _, module := range own {
+		if rest, ok := strings.CutPrefix(name+"/", module+"/"); ok {
+			return path.Clean(rest)
+		}
+	}
+	return ""
+}

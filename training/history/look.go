@@ -37,7 +37,7 @@ func (o otherText) refuse(ctx context.Context, all []*work) error {
 	}
 	for i, x := range objects {
 		if len(x.Data) <= mostBytes {
-			texts[i].text = x.Text()
+			texts[i].text = string(x.Data)
 		}
 	}
 	for _, w := range all {

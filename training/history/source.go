@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/fence"
-	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/linediff"
@@ -31,7 +30,6 @@ type source struct {
 	blob     string
 	language outline.Language // "" if only searched for secrets
 	text     string           // as stored in git
-	data     []byte           // the same bytes
 	ended    []string         // lines with line ends
 	outlined chan struct{}    // see [versionCache.once]
 	findings
@@ -107,8 +105,8 @@ func unfit(name, text string) Reason {
 	return ""
 }
 
-func newSource(name string, o git.Object) *source {
-	return &source{path: name, blob: o.Hash, language: outline.LanguageOf(name), text: o.Text(), data: o.Data}
+func newSource(name, blob, text string) *source {
+	return &source{path: name, blob: blob, language: outline.LanguageOf(name), text: text}
 }
 
 // split splits the text into lines. Only changed files need that.
@@ -352,7 +350,7 @@ func (r reader) alone(s *source) *question {
 		s.parsed, s.faulty, s.imports = true, o.Error != nil, o.Imports
 		s.take(o)
 	default:
-		text, copied, why := outline.Prepare(s.language, s.data)
+		text, copied, why := outline.Prepare(s.language, []byte(s.text))
 		if why != "" {
 			s.skip = why
 			return nil

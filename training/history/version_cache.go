@@ -59,9 +59,9 @@ func (s *versionCache) get(from *git.Objects, wants []want) (versions, map[want]
 		return nil, nil, err
 	}
 	for i, o := range objects {
-		w := ask[i]
+		w, text := ask[i], string(o.Data)
 		delete(have, w)
-		why := unfit(w.path, o.Text())
+		why := unfit(w.path, text)
 		switch {
 		case o.Kind != "blob":
 			why = Missing
@@ -72,7 +72,7 @@ func (s *versionCache) get(from *git.Objects, wants []want) (versions, map[want]
 			bad[w] = why
 			continue
 		}
-		have[w] = newSource(w.path, o)
+		have[w] = newSource(w.path, w.blob, text)
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

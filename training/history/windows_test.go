@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/internal/fence"
-	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/linediff"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/recent"
@@ -38,7 +37,7 @@ func drawnParts(t *testing.T, name, text string, b edits.Block, seed uint64) (pa
 	t.Helper()
 	m := &maker{Options: Options{Budget: DefaultBudget()}, sentry: newSentry(t.TempDir(), fence.Hide),
 		words: recent.NewShared[uint64](mostTerms, func(terms []uint64) int { return len(terms) + 10 })}
-	s := newSource(name, git.Object{Hash: "x", Data: []byte(text)})
+	s := newSource(name, "x", text)
 	w := &work{rng: rand.New(rand.NewPCG(seed, 1)), changes: []*change{{path: name, before: s, after: s}}}
 	shown, _, _, bad := m.windows(w, []edits.Answer{{Blocks: []edits.Block{b}}})
 	if bad != "" {
@@ -223,7 +222,7 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 }
 
 func TestTakesTestsFindsRemovedTests(t *testing.T) {
-	file := func(text string) *source { return newSource("a_test.go", git.Object{Hash: "x", Data: []byte(text)}) }
+	file := func(text string) *source { return newSource("a_test.go", "x", text) }
 	two, one := file("func TestA(t *testing.T) {}\nfunc TestB(t *testing.T) {}\n"),
 		file("func TestA(t *testing.T) { t.Log() }\n")
 	for _, tt := range []struct {

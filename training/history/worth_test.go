@@ -93,7 +93,7 @@ func TestShortTaskNamesCode(t *testing.T) {
 }
 
 func cutUp(path, text string) *source {
-	s := newSource(path, git.Object{Hash: "x", Data: []byte(text)})
+	s := newSource(path, "x", text)
 	s.split()
 	return s
 }

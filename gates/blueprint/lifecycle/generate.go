@@ -152,14 +152,8 @@ func (o *Brief) shared(root string, b *blueprint.Blueprint) string {
 	own := summary.Own(tree)
 	for _, name := range b.Dependencies.Shared {
 		base := strings.ReplaceAll(name, ".", "/")
-		places := []string{name, base, path.Join("src", base)}
-		for _, module := range own {
-			if rest, ok := strings.CutPrefix(name+"/", module+"/"); ok {
-				places = append(places, path.Clean(rest))
-			}
-		}
 		found := false
-		for _, at := range places {
+		for _, at := range []string{name, base, path.Join("src", base), summary.Folder(own, name)} {
 			if found || !fs.ValidPath(at) {
 				continue
 			}

@@ -6,12 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +18,7 @@ import (
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -155,8 +152,7 @@ func (x *Prepared) routeOptions(ctx context.Context, r routeFlags, asked string)
 	}
 	if x.Project != nil {
 		o.HasGo = func(folder string) bool {
-			files, err := os.ReadDir(filepath.Join(x.Project.Repo.Root, filepath.FromSlash(folder)))
-			return err == nil && slices.ContainsFunc(files, func(f fs.DirEntry) bool { return path.Ext(f.Name()) == ".go" })
+			return len(glob.Below(filepath.Join(x.Project.Repo.Root, filepath.FromSlash(folder)), "*.go")) > 0
 		}
 	}
 	return o, nil
