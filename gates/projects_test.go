@@ -25,7 +25,7 @@ func TestGoProject(t *testing.T) {
 		dir := tree(t, with(goProject,
 			map[string]string{"a/a.go": "package a\n\n// One is 1.\nfunc One() int { return 2 }\n"}))
 		rep := look(t, dir, "tests:go")
-		if rep.Status != Fail || !hasFinding(rep, "test", "a/a_test.go", 7, "TestOne: a_test.go:7: one is not 1") ||
+		if rep.Status != Fail || !hasFinding(rep, "test", "a/a_test.go", 7, "TestOne: one is not 1") ||
 			*rep.Exit != 1 {
 			t.Errorf("%+v", rep)
 		}
