@@ -175,7 +175,8 @@ func TestTestsBeforeOtherCommands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := all[name]
-			c.files = with(c.files, map[string]string{"types.js": "", "package.json": `{"name":"x","scripts":{"test":"` + script +
+			c.files = with(c.files, map[string]string{"types.js": "", "package.json": `{"name":"x","scripts":{"test":"` +
+				script +
 				`","types":"node types.js"}}`})
 			rep := sealed(t, nodeTree(t, c, nil), "tests:node")
 			rep.Cases = slices.DeleteFunc(rep.Cases, func(c testout.Case) bool { return c.Name == "package.json" })
@@ -191,7 +192,10 @@ func TestTestsBeforeOtherCommands(t *testing.T) {
 			if status(rep, c.name) != testout.Passed || status(rep, "package.json") != testout.Failed || rep.Status != Fail {
 				t.Errorf("a failed command: %s %+v", rep.Status, rep.Cases)
 			}
-			lying(t, sealed(t, nodeTree(t, c, map[string]string{"calc.js": "require('assert').equal = () => {};\nglobal.expect = () => new Proxy({}, { get: () => () => {} });\n" +
+			if name != "node" {
+				return // the rest does not depend on the runner
+			}
+			lying(t, sealed(t, nodeTree(t, c, map[string]string{"calc.js": "require('assert').equal = () => {};\n" +
 				"exports.add = () => 0;\n"}), "tests:node"), "was reported as passed")
 			rep = sealed(t, nodeTree(t, c, map[string]string{"types.js": "console.log('4 passed, 0 failed');\n"}), "tests:node")
 			if rep.Status != Pass || rep.Proof.Calibration != Uncalibrated {

@@ -69,8 +69,10 @@ func (r *filesReader) asked(m *mark) {
 	goesOn := m.kind == markText && r.asks == m.line-1
 	for _, sentence := range askedEnds.Split(line[len(askedMarks.FindString(line)):], -1) {
 		goesOn = goesOn || instruction(leadingWord(sentence)) != ""
-		for _, clause := range clauses(sentence, goesOn) {
-			r.sentence(m, clause)
+		if strings.ContainsAny(sentence, "`/.") { // no file is named without one of them
+			for _, clause := range clauses(sentence, goesOn) {
+				r.sentence(m, clause)
+			}
 		}
 		if r.asks = -1; goesOn && !strings.HasSuffix(sentence, ".") {
 			r.asks = m.line
@@ -123,8 +125,10 @@ func (r *filesReader) sentence(m *mark, line string) {
 		r.ask(m, "modify", true, in[1])
 		return
 	}
-	if last := askedLast.FindStringSubmatch(line); last != nil && !open() {
-		r.ask(m, instruction(strings.TrimSuffix(last[2], "する")), false, last[1])
+	if last := askedLast.FindStringSubmatch(line); last != nil {
+		if does := instruction(strings.TrimSuffix(last[2], "する")); does != "" && !open() {
+			r.ask(m, does, false, last[1])
+		}
 		return
 	}
 	verb, rest := leadingWord(line), line[len(askedVerb.FindString(line)):]

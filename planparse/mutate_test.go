@@ -119,7 +119,7 @@ var mutations = []mutation{
 // If a typing error loses a task, batch, dependency or reference, the parser reports a diagnostic that the plan did
 // not have before, and it never panics. MUTATIONS sets the number of changes per plan, and SEED the random seed.
 func TestParseReportsLostTasks(t *testing.T) {
-	times := 500
+	times := 250
 	if testing.Short() {
 		times = 60
 	}

@@ -16,7 +16,7 @@ import (
 
 // For any order of events and failures, a run violates no invariant and comes to an end.
 func TestSimulation(t *testing.T) {
-	runs := uint64(8_000)
+	runs := uint64(4_000)
 	if testing.Short() {
 		runs = 2_000
 	}
