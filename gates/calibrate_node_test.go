@@ -2,8 +2,10 @@ package gates
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/runplan/runplan/gates/testout"
@@ -201,6 +203,45 @@ func TestTestsBeforeOtherCommands(t *testing.T) {
 			if rep.Status != Pass || rep.Proof.Calibration != Uncalibrated {
 				t.Errorf("other tests: %s %+v", rep.Status, rep.Proof)
 			}
+		})
+	}
+}
+
+// A script that only runs the tests of each workspace is as many calls: each names its tests, and each is calibrated.
+func TestCalibratesWorkspaces(t *testing.T) {
+	slow(t)
+	member := func(name, code string) map[string]string {
+		at := "packages/" + name + "/"
+		return map[string]string{
+			at + "package.json": `{"name":"` + name + `","version":"1.0.0","scripts":{"test":"node --test"}}`,
+			at + "index.js":     code,
+			at + "a.test.js": "const test = require('node:test');\nconst { add } = require('./index.js');\n" +
+				"test('adds', () => { require('node:assert').equal(add(1, 2), 3); });\n",
+		}
+	}
+	const good, wrong, ends = "exports.add = (a, b) => a + b;\n", "exports.add = (a, b) => a - b;\n", "process.exit(0);\n"
+	for script, at := range map[string]map[string]string{
+		"npm test --workspaces --if-present": {"package.json": `"workspaces":["packages/*","!packages/c"]`},
+		"pnpm -r test":                       {"package.json": `"private":true`, "pnpm-workspace.yaml": "packages:\n  - 'packages/[ab]'\n"},
+	} {
+		t.Run(script, func(t *testing.T) {
+			look := func(b string) Report {
+				files := with(with(with(at, member("a", good)), member("b", b)), member("c", wrong))
+				files["package.json"] = `{"name":"x",` + at["package.json"] + `,"scripts":{"test":"` + script + `"}}`
+				files["packages/d/package.json"] = `{"name":"d","version":"1.0.0"}`
+				return sealed(t, tree(t, files), "tests:node")
+			}
+			rep := look(good)
+			honest(t, rep, TestCount{Passed: 2})
+			for i, want := range []string{"packages/a/a.test.js", "packages/b/a.test.js"} {
+				if c := rep.Cases[i]; c.Path != want || c.Name != "adds" || !strings.HasPrefix(c.Group, path.Dir(want)) {
+					t.Errorf("%+v, want a test of %s", c, want)
+				}
+			}
+			if rep := look(wrong); !hasFinding(rep, "test", "packages/b/a.test.js", 3, "adds") {
+				t.Errorf("%+v", rep.Findings)
+			}
+			lying(t, look(ends), "not run")
 		})
 	}
 }

@@ -38,13 +38,14 @@ type suite struct {
 // testRun is one call of a runner.
 type testRun struct {
 	program
-	read  func(r ran) testout.Result // nil reads the text
-	empty int                        // exit status that says "no tests", if not 0
-	about string                     // the script or the file of the command, whose exit status is a test of its own
-	show  func() string              // replaces the output in reports
-	done  func()
-	cause func(r ran) error                               // finds causes of a failure outside of the code
-	again func(failed []testout.Failure) (testRun, error) // selects tests; nil runs all again
+	read   func(r ran) testout.Result // nil reads the text
+	empty  int                        // exit status that says "no tests", if not 0
+	about  string                     // the script or the file of the command, whose exit status is a test of its own
+	member string                     // the folder of the workspace that it tests, below that of the suite
+	show   func() string              // replaces the output in reports
+	done   func()
+	cause  func(r ran) error                               // finds causes of a failure outside of the code
+	again  func(failed []testout.Failure) (testRun, error) // selects tests; nil runs all again
 
 	plant recipe // plants tests; nil if runplan cannot plant any, with the reason in why
 	why   string // why the call cannot be calibrated
@@ -106,6 +107,11 @@ func (s suite) check(ctx context.Context, w *Look) error {
 		res, out, err := s.one(ctx, w, r)
 		if err != nil {
 			return s.cannot(err)
+		}
+		if r.member != "" { // two workspaces may have tests of the same name
+			for i, c := range res.Cases {
+				res.Cases[i].Path, res.Cases[i].Group = path.Join(r.member, c.Path), path.Join(r.member, c.Group)
+			}
 		}
 		sum = sum.Add(res)
 		said.WriteString(out.shown)

@@ -36,45 +36,65 @@ func nodeSuite(dir string, p Project) []suite {
 		return nil
 	}
 	plan := func(_ context.Context, w *Look) ([]testRun, error) {
-		calls := []nodeCall{{tool: args[0], script: strings.Join(args, " "), alone: true}}
-		run := slices.Clone(args)
-		switch run[0] {
-		case "vitest", "jest":
-			bin, err := w.nodeBin(p.Root, run[0], p.Marker)
-			if err != nil {
-				return nil, err
-			}
-			run[0] = bin
-		case "node":
-		default:
-			calls = pkg.nodeParts(args[0])
-			if _, pnp := upwards(w.subject.Dir, p.Root, ".pnp.cjs"); pnp || len(calls) == 0 {
-				calls = []nodeCall{pkg.nodeScript("test", 0)}
-			}
-		}
-		cause := func(r ran) error {
-			_, have := upwards(w.subject.Dir, p.Root, "node_modules")
-			if !have && len(pkg.Deps)+len(pkg.DevDeps) > 0 && notInstalled.MatchString(r.text) {
-				return errors.New("the dependencies of " + p.Marker + " are not installed: run " + installs(dir, p.Root) +
-					", or add it to the set-up of workspaces")
-			}
-			return nil
+		members := workspaces(w.subject.Dir, p, pkg)
+		if members == nil {
+			return nodeRuns(w, p, pkg, args)
 		}
 		var out []testRun
-		for _, call := range calls {
-			if call.part != "" {
-				run = shell(call.part)
-			}
-			r, err := nodeReported(w, p, call, run)
+		for _, m := range members {
+			runs, err := nodeRuns(w, m, readPackage(w.subject.Dir, m.Root), []string{args[0], "test"})
 			if err != nil {
 				return nil, err
 			}
-			r.cause = cause
-			out = append(out, r)
+			for _, r := range runs {
+				r.member = way(p.Root, m.Root)
+				out = append(out, r)
+			}
 		}
 		return out, nil
 	}
 	return []suite{{project: p, command: commandLine(p.Root, args), tools: nodeTools(dir, p, pkg, args), plan: plan}}
+}
+
+// nodeRuns returns the calls of a package's test script, or the one call of a runner.
+func nodeRuns(w *Look, p Project, pkg nodePackage, args []string) ([]testRun, error) {
+	calls := []nodeCall{{tool: args[0], script: strings.Join(args, " "), alone: true}}
+	run := slices.Clone(args)
+	switch run[0] {
+	case "vitest", "jest":
+		bin, err := w.nodeBin(p.Root, run[0], p.Marker)
+		if err != nil {
+			return nil, err
+		}
+		run[0] = bin
+	case "node":
+	default:
+		calls = pkg.nodeParts(args[0])
+		if _, pnp := upwards(w.subject.Dir, p.Root, ".pnp.cjs"); pnp || len(calls) == 0 {
+			calls = []nodeCall{pkg.nodeScript("test", 0)}
+		}
+	}
+	cause := func(r ran) error {
+		_, have := upwards(w.subject.Dir, p.Root, "node_modules")
+		if !have && len(pkg.Deps)+len(pkg.DevDeps) > 0 && notInstalled.MatchString(r.text) {
+			return errors.New("the dependencies of " + p.Marker + " are not installed: run " + installs(w.subject.Dir, p.Root) +
+				", or add it to the set-up of workspaces")
+		}
+		return nil
+	}
+	var out []testRun
+	for _, call := range calls {
+		if call.part != "" {
+			run = shell(call.part)
+		}
+		r, err := nodeReported(w, p, call, run)
+		if err != nil {
+			return nil, err
+		}
+		r.cause = cause
+		out = append(out, r)
+	}
+	return out, nil
 }
 
 // measures matches folders of benchmarks.

@@ -101,7 +101,7 @@ func (o Options) shown() string { return shown(o.Budget) }
 
 func shown(d time.Duration) string {
 	if d > time.Second {
-		d = d.Round(100 * time.Millisecond)
+		return d.Round(100 * time.Millisecond).String()
 	}
-	return d.String()
+	return d.Round(time.Millisecond).String()
 }
