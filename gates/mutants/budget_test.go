@@ -32,7 +32,7 @@ func TestBudgetIsShareOfTestSuites(t *testing.T) {
 		"a share below the minimum": {o: Options{Share: 25}, earlier: []gates.Report{suiteRan("tests:go", gates.Pass, 8)},
 			why: "25 % of the time of the test suites (8s) is less than 10s"},
 		"a cached result has no duration": {o: Options{Share: 100},
-			earlier: []gates.Report{{Gate: "tests:go", Status: gates.Pass, Duration: 1}}, why: "(1ns) is less than 10s"},
+			earlier: []gates.Report{{Gate: "tests:go", Status: gates.Pass, Duration: 1}}, why: "(0s) is less than 10s"},
 		"no suite ran":                        {o: Options{Share: 25}, why: "is less than 10s"},
 		"a threshold needs a judgement":       {o: Options{Share: 25, Bar: 80}, want: time.Minute},
 		"a threshold with a slow suite":       {o: Options{Share: 200, Bar: 80}, earlier: slow, want: 2 * time.Minute},
