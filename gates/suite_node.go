@@ -77,8 +77,8 @@ func nodeRuns(w *Look, p Project, pkg nodePackage, args []string) ([]testRun, er
 	cause := func(r ran) error {
 		_, have := upwards(w.subject.Dir, p.Root, "node_modules")
 		if !have && len(pkg.Deps)+len(pkg.DevDeps) > 0 && notInstalled.MatchString(r.text) {
-			return errors.New("the dependencies of " + p.Marker + " are not installed: run " + installs(w.subject.Dir, p.Root) +
-				", or add it to the set-up of workspaces")
+			return notReady{errors.New("the dependencies of " + p.Marker + " are not installed: run " +
+				installs(w.subject.Dir, p.Root) + ", or add it to the set-up of workspaces")}
 		}
 		return nil
 	}
@@ -168,8 +168,8 @@ func (w *Look) nodeBin(root, tool, of string) (string, error) {
 	if bin := w.Tool(root, "node_modules/.bin/"+tool, ""); bin != "" {
 		return bin, nil
 	}
-	return "", fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", of,
-		tool, installs(w.subject.Dir, root))
+	return "", notReady{fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it",
+		of, tool, installs(w.subject.Dir, root))}
 }
 
 // installs returns the command that installs a package's dependencies: exactly those of its lock file, if it has one.

@@ -19,6 +19,11 @@ import (
 // network, no permission.
 var ErrHindered = errors.New("the tools are not ready")
 
+// notReady is an [ErrHindered] that says itself what is missing.
+type notReady struct{ error }
+
+func (notReady) Is(target error) bool { return target == ErrHindered }
+
 // hindrance is a sign of a problem with tools.
 type hindrance struct {
 	Name      string         // "" if only [Look.hindered] asks for it

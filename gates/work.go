@@ -52,11 +52,30 @@ func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
 		do = skipping("nothing changed under " + b.info.Root + "/")
 	}
 	err := do(ctx, w)
+	if (errors.Is(err, ErrHindered) || errors.Is(err, proc.ErrNotFound)) && b.apart(ctx, s) {
+		w.rep = Report{Gate: b.info.Name}
+		w.Skip("nothing changed under %s/, and %v", b.info.Root, err)
+		err = nil
+	}
 	if cerr := w.close(); err == nil {
 		err = cerr
 	}
 	// Reports for programs, such as the events of go test, escape control codes.
 	return tidy(w.rep, s.Redact), err
+}
+
+// apart reports whether the gate's project is below the root of the tree, the change does not touch it, and its tests do
+// not run on the base either. A website whose packages nobody installed does not stop the work on the rest.
+func (b builtin) apart(ctx context.Context, s Subject) bool {
+	if b.info.Root == "" || b.info.Root == "." || len(s.Changed) == 0 ||
+		slices.ContainsFunc(s.Changed, func(file string) bool { return within(file, b.info.Root) }) {
+		return false
+	}
+	if s.BaseTests == nil {
+		return true
+	}
+	base, err := s.BaseTests(ctx, b.info.Name)
+	return len(base) == 0 && (err == nil || errors.Is(err, ErrHindered) || errors.Is(err, proc.ErrNotFound))
 }
 
 // Look is one call of a gate made by [New].

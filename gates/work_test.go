@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -233,6 +234,42 @@ func TestPathsOfPrograms(t *testing.T) {
 	for _, dir := range []string{filepath.Join(dir, "a", "b.go"), filepath.Join(dir, "gone")} {
 		if got, err := Tree(dir); err == nil {
 			t.Errorf("%s is a tree: %s", dir, got)
+		}
+	}
+}
+
+// A project below the root that cannot run its tests stops only the work on itself.
+func TestToolsOfUntouchedProjectAreMissing(t *testing.T) {
+	dir := t.TempDir()
+	missing := notReady{errors.New("jest is not installed")}
+	base := func(cases []testout.Case, err error) func(context.Context, string) ([]testout.Case, error) {
+		return func(context.Context, string) ([]testout.Case, error) { return cases, err }
+	}
+	for name, c := range map[string]struct {
+		root, changed string
+		err           error
+		base          func(context.Context, string) ([]testout.Case, error)
+		skipped       bool
+	}{
+		"untouched":                         {"web", "a.go", missing, base(nil, missing), true},
+		"untouched, base unknown":           {"web", "a.go", missing, nil, true},
+		"touched":                           {"web", "web/a.js", missing, base(nil, missing), false},
+		"the root":                          {".", "a.go", missing, base(nil, missing), false},
+		"everything":                        {"web", "", missing, base(nil, missing), false},
+		"its tests ran on the base":         {"web", "a.go", missing, base([]testout.Case{{Name: "a"}}, nil), false},
+		"the base cannot be asked":          {"web", "a.go", missing, base(nil, errors.New("stopped")), false},
+		"another error, such as a time-out": {"web", "a.go", errors.New("timed out"), base(nil, missing), false},
+	} {
+		b := builtin{info: Info{Name: "tests:node:web", Root: c.root},
+			do: func(_ context.Context, w *Look) error { w.Find(Finding{Rule: "x"}); return c.err }}
+		s := Subject{Dir: dir, BaseTests: c.base}
+		if c.changed != "" {
+			s.Changed = []string{c.changed}
+		}
+		rep, err := b.Check(t.Context(), s)
+		if c.skipped != (err == nil) || c.skipped && (rep.Status != Skipped || len(rep.Findings) > 0 ||
+			rep.Note != "nothing changed under web/, and jest is not installed") {
+			t.Errorf("%s: %v %+v", name, err, rep)
 		}
 	}
 }
