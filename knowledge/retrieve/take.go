@@ -76,6 +76,11 @@ func newTaking(items []Item, by []float64) *taking {
 func (t *taking) more(room int) {
 	t.room += room
 	t.ranked(int(t.by[sWords] * float64(room)))
+	for _, i := range t.plain {
+		if t.of[t.items[i].Path] == 0 && t.cost(i) <= t.room {
+			t.take(i)
+		}
+	}
 	t.worded()
 	t.ranked(0)
 }
@@ -84,6 +89,7 @@ func (t *taking) more(room int) {
 type taking struct {
 	items         []Item
 	by            []float64
+	plain         []int // a chunk of each file that a plain search shows, the best first
 	room          int
 	taken         []bool
 	of            map[string]int // chunks taken from each file
@@ -196,7 +202,9 @@ func (p *pass) takeRanked(ctx context.Context, s *State) error {
 	perToken := tokens.PerToken / (1 + p.req.Budget.Margin)
 	list := p.ranked[:min(len(p.ranked), mostRanked)]
 	t := newTaking(p.items(list), spread[:])
-	t.more(int(float64(p.req.Budget.Retrieval())*perToken*roomShare) - len(heading))
+	room := float64(p.req.Budget.Retrieval()) * perToken
+	t.plain = p.plain(list, t.items, int(room))
+	t.more(int(room*roomShare) - len(heading))
 	chosen, decided := p.chunks(*s, list, t.out)
 	if len(t.out) < len(list) {
 		pkg, err := p.pack(ctx, chosen)

@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 )
@@ -35,5 +36,26 @@ func TestTakeReservesShareForWords(t *testing.T) {
 	none[sWords] = 0
 	if got := Take(items, 2000, none[:]); slices.Contains(got, len(items)-1) {
 		t.Errorf("without a share, taken: %v", got)
+	}
+}
+
+// The share for words begins with files of a plain search that are still missing, as far as there is room.
+func TestTakeBeginsWordsWithMissingFiles(t *testing.T) {
+	var items []Item
+	for i := range 40 {
+		items = append(items, Item{Path: "ranked.go", Start: 1 + 100*i, Chars: 130, Score: 10, Words: 1})
+	}
+	var plain []int
+	for i := range 30 {
+		plain = append(plain, len(items))
+		items = append(items, Item{Path: fmt.Sprintf("%d.go", i), Start: 1, Chars: 120, Score: -10})
+	}
+	for files, want := range map[int]int{0: 0, 1: 1, 30: 3} {
+		x := newTaking(items, spread[:])
+		x.plain = append([]int{0}, plain[:files]...)
+		x.more(2000)
+		if got := len(x.of) - 1; got != want || x.room < 0 {
+			t.Errorf("%d files: %d taken, room %d: %v", files, got, x.room, x.out)
+		}
 	}
 }

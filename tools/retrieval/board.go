@@ -137,7 +137,7 @@ func percent(n, of int) string {
 }
 
 // dumpFeatures writes the features of the ranked chunks, and which chunks are relevant.
-func (b *board) dumpFeatures(ctx context.Context, d retrieve.Deps, dir string, t *task, want goal, all []text,
+func (b *board) dumpFeatures(ctx context.Context, d retrieve.Deps, dir string, t *task, want goal, all []retrieve.Lines,
 	repo string, plain []piece) error {
 	ranked, err := retrieve.Rank(ctx, d,
 		retrieve.Request{Task: short(t.hash), Text: t.message, Dir: dir, Stages: []string{"scope"},
@@ -147,7 +147,7 @@ func (b *board) dumpFeatures(ctx context.Context, d retrieve.Deps, dir string, t
 	}
 	lines := map[string][]string{}
 	for _, x := range all {
-		lines[x.path] = x.lines
+		lines[x.Path] = x.Lines
 	}
 	type row struct {
 		P int       `json:"p"` // path

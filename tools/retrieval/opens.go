@@ -18,7 +18,8 @@ var orders = []string{"places of the brief, then grep", "BM25, whole files", "gr
 type effort struct{ files, tokens int }
 
 // measureOpening lets a scripted agent open whole files in each order, until it has opened all that the commit changes.
-func (r *result) measureOpening(ctx context.Context, d retrieve.Deps, dir string, t *task, all []text, want goal,
+func (r *result) measureOpening(ctx context.Context, d retrieve.Deps, dir string, t *task, all []retrieve.Lines,
+	want goal,
 	ranked map[string][]piece) error {
 	places, err := retrieve.Where(ctx, d, retrieve.Request{Task: short(t.hash), Text: t.message, Dir: dir,
 		Stages: retrieve.StageNames(), Budget: tokens.Budget{Window: 1}})
@@ -40,9 +41,9 @@ func (r *result) measureOpening(ctx context.Context, d retrieve.Deps, dir string
 }
 
 // open opens the listed files and then all others, by name.
-func open(list []piece, all []text, wanted []string) effort {
+func open(list []piece, all []retrieve.Lines, wanted []string) effort {
 	for _, x := range all {
-		list = append(list, piece{path: x.path})
+		list = append(list, piece{path: x.Path})
 	}
 	var e effort
 	left, seen := slices.Clone(wanted), map[string]bool{}
@@ -50,10 +51,10 @@ func open(list []piece, all []text, wanted []string) effort {
 		if len(left) == 0 {
 			break
 		}
-		if i := slices.IndexFunc(all, func(x text) bool { return x.path == p.path }); i >= 0 && !seen[p.path] {
+		if i := slices.IndexFunc(all, func(x retrieve.Lines) bool { return x.Path == p.path }); i >= 0 && !seen[p.path] {
 			seen[p.path] = true
 			e.files++
-			for _, l := range all[i].lines {
+			for _, l := range all[i].Lines {
 				e.tokens += len(l) + 1
 			}
 		}

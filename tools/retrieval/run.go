@@ -92,7 +92,7 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 		return err
 	}
 	t.files = slices.DeleteFunc(t.files, func(f changedFile) bool {
-		return !slices.ContainsFunc(all, func(x text) bool { return x.path == f.path })
+		return !slices.ContainsFunc(all, func(x retrieve.Lines) bool { return x.Path == f.path })
 	})
 	want, err := wanted(ctx, base, id, t, all)
 	if err != nil {
@@ -111,10 +111,11 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 		}
 		return d
 	}
+	whole := retrieve.Windows(all, 0, t.message)
 	ranked := map[string][]piece{
-		"BM25, chunks of 40 lines": bm25(documents(all, window), t.message),
-		"BM25, whole files":        bm25(documents(all, 0), t.message),
-		"grep, whole files":        grep(documents(all, 0), t.message),
+		"BM25, chunks of 40 lines": bm25(retrieve.Windows(all, retrieve.PlainLines, t.message)),
+		"BM25, whole files":        bm25(whole),
+		"grep, whole files":        grep(whole, t.message),
 	}
 	if b.dump != nil {
 		return b.dumpFeatures(ctx, deps(""), c.dir, t, want, all, res.name, ranked["BM25, chunks of 40 lines"])
@@ -169,12 +170,12 @@ type unit struct {
 }
 
 // wanted finds the functions and blocks around the changed lines.
-func wanted(ctx context.Context, base knowledge.Base, repo int64, t *task, all []text) (goal, error) {
+func wanted(ctx context.Context, base knowledge.Base, repo int64, t *task, all []retrieve.Lines) (goal, error) {
 	var g goal
 	for _, f := range t.files {
 		g.files = append(g.files, f.path)
-		i := slices.IndexFunc(all, func(x text) bool { return x.path == f.path })
-		lines := all[i].lines
+		i := slices.IndexFunc(all, func(x retrieve.Lines) bool { return x.Path == f.path })
+		lines := all[i].Lines
 		var functions []store.Symbol
 		if file, ok, err := base.FileByPath(ctx, repo, f.path); err != nil {
 			return g, err
