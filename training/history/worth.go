@@ -35,6 +35,8 @@ func (w *work) untaught(q query) string {
 			!slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path })
 	}):
 		return "a file of code that it changes is not shown"
+	case w.redone():
+		return redone
 	}
 	if said, all := w.said(); wordsForTold*said <= all {
 		return "the task tells too little of its change"

@@ -1,11 +1,13 @@
 package history
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/linediff"
+	"github.com/runplan/runplan/training"
 )
 
 // A commit whose task tells too little of it, or is about what the example does not show, is refused with the reason.
@@ -60,6 +62,43 @@ func TestSaidWordsAreThoseOfTheCode(t *testing.T) {
 	w.changes = test
 	if said, all := w.said(); said != 1 || all != 4 {
 		t.Errorf("only tests: %d of %d words", said, all)
+	}
+}
+
+// A commit whose lines a later one changes within three days is refused, also if that has no example itself, and if
+// another commit changes the file in between. After that time, in other lines, and back to what was before are no
+// reasons.
+func TestRedoneCommitIsRefused(t *testing.T) {
+	file := func(tax, fee int) string {
+		return fmt.Sprintf("-- price/tax.go --\npackage price\n\nconst tax = %d\n\nconst fee = %d\n", tax, fee)
+	}
+	for name, tt := range map[string]struct {
+		days int // between the commits
+		then []string
+		want int
+	}{
+		"the same line":               {1, []string{file(13, 1)}, 1},
+		"the same line, much later":   {4, []string{file(13, 1)}, 0},
+		"another line":                {1, []string{file(12, 2)}, 0},
+		"another line, then the same": {1, []string{file(12, 2), file(13, 2)}, 1},
+		"there and back":              {1, []string{file(13, 1), file(12, 1)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			r.commit("Begin the shop with carts and prices", shop+file(11, 1))
+			r.commit("Raise the tax to twelve of the price", file(12, 1))
+			for _, archive := range tt.then {
+				r.now = r.now.AddDate(0, 0, tt.days-7)
+				r.commit("fix", archive)
+			}
+			m, err := Run(t.Context(), r.options(t.TempDir()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Files[training.ExecuteCode].Not[redone]; got != tt.want {
+				t.Errorf("%d refused: %v", got, m.Files[training.ExecuteCode].Not)
+			}
+		})
 	}
 }
 
