@@ -2,8 +2,8 @@
 // counts their judgements, and tests whether the content of an example reveals where the edit is.
 //
 //	examples -draw 100 folder…              examples to read, one JSON object a line: id, task, edits
-//	examples -judged file [folder…]         shares of the verdicts in a file of judgements, and how well the quality of the
-//	                                        examples in the folders sorts them
+//	examples -judged file [folder…]         shares of the verdicts in a file of judgements, those of the examples that the
+//	                                        folders have, and how well their quality sorts them
 //	examples -leak folder…                  guesses of the place of the edit, beside chance
 //
 // Each folder is the output of `runplan training bootstrap`.
@@ -11,6 +11,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -35,8 +36,9 @@ func main() {
 	var err error
 	switch {
 	case *judged != "":
-		if err = tally(os.Stdout, *judged); err == nil && flag.NArg() > 0 {
-			err = sorted(os.Stdout, *judged, flag.Args())
+		err = tally(os.Stdout, *judged)
+		if flag.NArg() > 0 {
+			err = cmp.Or(sorted(os.Stdout, *judged, flag.Args()), err)
 		}
 	case *leak:
 		err = leaks(os.Stdout, flag.Args())
@@ -135,9 +137,8 @@ func readJudgements(name string) ([]judgement, error) {
 	return all, nil
 }
 
-// sorted prints how often a good example has a higher quality than one that is poor or bad, for all judged examples
-// that the folders still have, and for each half of them. The halves alternate by commit among the good ones and among
-// the others. Weights were chosen with the first half.
+// sorted counts the verdicts about the examples that the folders still have, and prints how often a good one has a
+// higher quality than one that is poor or bad.
 func sorted(w io.Writer, name string, dirs []string) error {
 	all, err := readJudgements(name)
 	if err != nil {
@@ -151,26 +152,18 @@ func sorted(w io.Writer, name string, dirs []string) error {
 	for _, e := range examples {
 		quality[e.Origin.Commit] = *e.Quality
 	}
-	slices.SortFunc(all, func(a, b judgement) int { return strings.Compare(a.Commit, b.Commit) })
-	var good, other [2][]float64
-	n := map[bool]int{}
+	verdicts := map[string][]float64{}
 	for _, j := range all {
-		q, ok := quality[j.Commit]
-		if !ok {
-			continue
+		if q, ok := quality[j.Commit]; ok {
+			verdicts[j.Verdict] = append(verdicts[j.Verdict], q)
 		}
-		is := j.Verdict == "good"
-		to := &other
-		if is {
-			to = &good
-		}
-		half := n[is] % 2
-		n[is]++
-		to[half] = append(to[half], q)
 	}
-	fmt.Fprintf(w, "a good example has a higher quality than a poor or bad one: %.2f (%d and %d); in the halves %.2f, %.2f\n",
-		auc(slices.Concat(good[:]...), slices.Concat(other[:]...)), n[true], n[false], auc(good[0], other[0]),
-		auc(good[1], other[1]))
+	good, poor, bad := verdicts["good"], verdicts["poor"], verdicts["bad"]
+	n := len(good) + len(poor) + len(bad)
+	fmt.Fprintf(w, "%-20s %4d judged: good %d, poor %d, bad %d\n", "in the folders", n, len(good), len(poor), len(bad))
+	if len(good) > 0 && len(good) < n {
+		fmt.Fprintf(w, "a good example has a higher quality than a poor or bad one: %.2f\n", auc(good, append(poor, bad...)))
+	}
 	return nil
 }
 

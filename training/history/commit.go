@@ -21,8 +21,9 @@ type change struct {
 	path          string
 	before, after *source // nil if the side does not exist
 	hunks         []linediff.Hunk
-	touched       []int // changed symbols of the old version
-	made          []int // symbols of after within the changed lines
+	touched       []int   // changed symbols of the old version
+	made          []int   // symbols of after within the changed lines
+	later         *source // what later commits soon make of after; nil if they leave it as it is
 }
 
 // old and now return the lines of a hunk before and after the change.
@@ -58,7 +59,8 @@ type work struct {
 	changes  []*change
 	bundles  []string // paths of the changed bundles, which are in no example
 	lines    int
-	words    map[string]bool // identifiers in and around the changed lines, and pairs owner.name
+	later    map[string]string // blobs that its files have soon after it, see [successors]
+	words    map[string]bool   // identifiers in and around the changed lines, and pairs owner.name
 	targets  []target
 	deps     []related // files that the changed code uses, most used first
 	others   []related // files that only resemble the commit
@@ -72,6 +74,7 @@ type loader struct {
 	cache    *versionCache
 	seed     uint64
 	reverted map[string]bool
+	later    successors
 }
 
 // parallel calls do n times, several at a time. It returns the error with the lowest index.
@@ -106,7 +109,9 @@ func (l *loader) begin(ctx context.Context, commits []git.Past) ([]*work, error)
 			w.task = taskOf(c.Message)
 			w.keywords = keywords(w.task)
 			w.rng = rand.New(rand.NewPCG(l.seed, hashOf(c.Hash)))
+			w.later = l.later.of(c)
 		}
+		l.later.add(c)
 	}
 	return all, each(ctx, all, l.contents, l.trees)
 }
@@ -144,7 +149,7 @@ func (l *loader) contents(ctx context.Context, all []*work) error {
 				continue
 			}
 			before, after := e.Blobs()
-			for _, blob := range []string{before, after} {
+			for _, blob := range []string{before, after, w.later[e.Path]} {
 				if blob != "" {
 					wants = append(wants, want{e.Path, blob})
 				}
@@ -205,7 +210,7 @@ func (w *work) compare(have versions, bad map[want]Reason) Reason {
 		if !ok {
 			return TooMany
 		}
-		c.hunks = hunks
+		c.hunks, c.later = hunks, have[want{e.Path, w.later[e.Path]}]
 		if w.lines += n; n > 0 {
 			w.changes = append(w.changes, c)
 		}

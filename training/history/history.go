@@ -190,10 +190,17 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 func (o Options) begun(ctx context.Context, l *loader, span git.Span) iter.Seq2[[]*work, error] {
 	return func(yield func([]*work, error) bool) {
 		var list []git.Past
+		known := min(span.Skip, lookBack) // commits of an earlier run, of which only the successors count
+		span.Skip -= known
 		for c, err := range o.Repo.Past(ctx, span) {
 			if err != nil {
 				yield(nil, err)
 				return
+			}
+			if known > 0 {
+				l.later.add(c)
+				known--
+				continue
 			}
 			if list = append(list, c); len(list) == chunk {
 				if works, err := l.begin(ctx, list); !yield(works, err) {

@@ -4,8 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -32,6 +34,7 @@ type repo struct {
 	t   testing.TB
 	dir string
 	env []string
+	now time.Time // of the next commit; each one is a week after the one before
 }
 
 func newRepo(t testing.TB) *repo {
@@ -40,14 +43,13 @@ func newRepo(t testing.TB) *repo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &repo{t: t, dir: filepath.Join(dir, "shop")}
+	r := &repo{t: t, dir: filepath.Join(dir, "shop"), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	if err := os.Mkdir(r.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	r.env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=Ada",
 		"GIT_AUTHOR_EMAIL=a@example.org",
-		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@example.org", "GIT_AUTHOR_DATE=2030-01-01T00:00:00Z",
-		"GIT_COMMITTER_DATE=2030-01-01T00:00:00Z")
+		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@example.org")
 	r.git("init", "-q", "-b", "main", ".")
 	return r
 }
@@ -55,7 +57,8 @@ func newRepo(t testing.TB) *repo {
 func (r *repo) git(args ...string) string {
 	r.t.Helper()
 	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env = r.dir, r.env
+	at := r.now.Format(time.RFC3339)
+	cmd.Dir, cmd.Env = r.dir, append(slices.Clone(r.env), "GIT_AUTHOR_DATE="+at, "GIT_COMMITTER_DATE="+at)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		r.t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -83,6 +86,7 @@ func (r *repo) commit(message, archive string) string {
 	}
 	r.git("add", "-A")
 	r.git("commit", "-q", "--allow-empty", "-m", message)
+	r.now = r.now.AddDate(0, 0, 7)
 	return r.git("rev-parse", "HEAD")
 }
 

@@ -204,6 +204,9 @@ func long(t *testing.T, n int) *repo {
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", shop)
 	for i := range n {
+		if i%2 == 0 && i > 0 {
+			r.now = r.now.AddDate(0, 0, -6) // one day after the one before
+		}
 		r.commit(fmt.Sprintf("Give a discount of %d percent on carts", i), strings.ReplaceAll(discounted, "Discount(sum, 5)", fmt.Sprintf("Discount(sum, %d)", i+6)))
 	}
 	return r
@@ -250,6 +253,9 @@ func TestStoppedRunResumes(t *testing.T) {
 	}
 	if whole.Files[training.ExecuteCode].Not[guessed] == 0 {
 		t.Fatal("each commit edits the same place, and no example is omitted for that")
+	}
+	if n := whole.Files[training.ExecuteCode].Not[redone]; n != 124 {
+		t.Errorf("%d commits are changed again after a day", n)
 	}
 	want := contents(t, o.Dir)
 	o = r.options(t.TempDir())

@@ -14,40 +14,41 @@ import (
 // The signals of a commit have the values computed by hand; without a history a signal is -1, unknown, and does not
 // count (TRAIN-13).
 func TestSignals(t *testing.T) {
-	told := math.Pow(5.0/25, 0.25) // "discount", "cart", "many" and "item", for 24 words of the changed lines
+	told := func(said, all float64) float64 { return math.Pow(said/all, 0.25) }
 	for name, tt := range map[string]struct {
-		archive string
-		want    map[training.Stage]map[string]float64 // -1 is unknown
-		quality map[training.Stage]float64
+		task, archive string
+		want          map[training.Stage]map[string]float64 // -1 is unknown
+		quality       map[training.Stage]float64
 	}{
 		"a change of code and of words": { // one of two files is code
+			"Discount rounds the percent of the cents up, and Format returns no string of money",
 			"-- price/price.go --\npackage price\n\n// Format writes cents.\nfunc Format(int) string { return \"\" }\n\n// " +
 				"Discount rounds up.\nfunc Discount(cents, percent int) int { return (cents*(100-percent) + 50) / 100 }\n-- " +
 				"README.md --\nUp.\n",
 			map[training.Stage]map[string]float64{
 				training.TaskAnalysis: {"merged": 1, "tested": -1, "files_shown": 0.5, "files_known_before": 1},
 				training.ExecutePlan:  {"merged": 1, "tested": -1, "files_shown": 0.5, "plan_reads": 1},
-				training.ExecuteCode: {"merged": 1, "tested": -1, "files_shown": 0.5, "edits_match": 1, "derivable": 10.0 / 11,
-					"told": told},
+				training.ExecuteCode: {"merged": 1, "tested": -1, "files_shown": 0.5, "edits_match": 1, "derivable": 1,
+					"told": told(7, 24)}, // "discount", "round", "percent", "cent", "return", "string", "money"
 			},
-			// (1 + 0.5 + 1) / 3; (1 + 0.5 + 1 + 10/11) / 4 * told
-			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.570},
+			// (1 + 0.5 + 1) / 3; (1 + 0.5 + 1 + 1) / 4 * told
+			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.643},
 		},
 		"a change with a test that is new": { // one of the two files existed before
-			discounted,
+			"Give a discount on carts with many items", discounted,
 			map[training.Stage]map[string]float64{
 				training.TaskAnalysis: {"merged": 1, "tested": 1, "files_shown": 1, "files_known_before": 0.5},
 				training.ExecuteCode: {"merged": 1, "tested": 1, "files_shown": 1, "edits_match": 1, "derivable": 15.0 / 24,
-					"told": told},
+					"told": told(4, 14)}, // "discount", "cart", "many", "item"
 			},
 			// (1 + 1 + 1 + 0.5) / 4; (1 + 1 + 1 + 1 + 15/24) / 5 * told
-			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 0.619},
+			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 0.676},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepo(t)
 			r.commit("Begin the shop with carts and prices", shop)
-			r.commit("Give a discount on carts with many items", tt.archive)
+			r.commit(tt.task, tt.archive)
 			o := r.options(t.TempDir())
 			if _, err := Run(t.Context(), o); err != nil {
 				t.Fatal(err)

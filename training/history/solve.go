@@ -75,13 +75,12 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 			l.texts = append(l.texts, c.after)
 		}
 	}
-	derivable, bad := w.derivable(l.prompt)
-	if bad != "" {
+	if bad := w.invented(l.prompt); bad != "" {
 		return l, bad
 	}
 	l.signals = []training.Signal{signal("edits_match", 1,
 		fmt.Sprintf("the edits of %d files were applied, and the result equals the commit", len(w.changes))),
-		derivable, w.told()}
+		w.derivable(l.prompt), w.told()}
 	return l, m.fits(l)
 }
 

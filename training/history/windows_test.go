@@ -131,7 +131,7 @@ func TestChangedFilesHaveSignatures(t *testing.T) {
 	r.commit("Begin the shop with fees and rates", "-- go.mod --\nmodule example.org/shop\n\ngo 1.24\n-- fees/fees.go --\n"+
 		strings.Replace(rates(60), "package price", "package fees", 1)+"-- price/rates.go --\n"+
 		ours+strings.TrimPrefix(shop, "package price\n"))
-	r.commit("Double the fees of the shop before they are added to the rates", "-- price/rates.go --\n"+
+	r.commit("Double what Rate3 of the fees returns before it is added to the rates", "-- price/rates.go --\n"+
 		ours+strings.TrimPrefix(strings.Replace(shop, "fees.Rate3(cents)", "2*fees.Rate3(cents)", 1), "package price\n"))
 	o := r.options(t.TempDir())
 	if _, err := Run(t.Context(), o); err != nil {
@@ -153,7 +153,7 @@ func TestPromptShowsWhatIsCalled(t *testing.T) {
 	fees := strings.Replace(rates(60), "package price", "package fees", 1)
 	r.commit("Begin the shop with fees and rates", module+"-- fees/fees.go --\n"+fees+"-- price/rates.go --\n"+rates(60))
 	called := strings.Replace(rates(60), "package price\n", "package price\n\nimport \"example.org/shop/fees\"\n", 1)
-	r.commit("Add the fee and the rate of forty to the rate of three", "-- price/rates.go --\n"+
+	r.commit("Return fees.Rate7 and Rate40 of the cents, too, in Rate3 of the shop", "-- price/rates.go --\n"+
 		strings.Replace(called, "cents * 3 / 100", "cents*3/100 + fees.Rate7(cents) + Rate40(cents)", 1))
 	r.commit("Add a constant with the limit of the shop in cents",
 		"-- limits/limits.go --\npackage limits\n\n// Limit is the limit of the shop in cents.\nconst Limit = 1000\n")
@@ -182,10 +182,10 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 	r.commit("Begin the shop with carts and prices", "-- price/rates.go --\n"+long+
 		"-- price/rates_test.go --\n"+tests+"\nfunc TestRate2(t *testing.T) { Rate2(2) }\n")
 	r.commit("Remove the slow test of Rate2 and keep that of Rate1", "-- price/rates_test.go --\n"+tests)
-	r.commit("Add the constant Author with the address of the author of Rate1",
+	r.commit("Add the constant Author of the price, and its first Rate1",
 		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = \"ada@lovelace.dev\"\n\nvar first = Rate1(1)\n")
 	r.commit("Correct one small mistake", "-- price/author.go --\npackage price\n\nconst Author = \"Ada\"\n")
-	r.commit("Round the rate of thirty percent up", "-- price/rates.go --\n"+
+	r.commit("Round the cents of Rate30 up", "-- price/rates.go --\n"+
 		strings.Replace(long, "cents * 30 / 100", "(cents*30 + 99) / 100", 1))
 	o := r.options(t.TempDir())
 	m, err := Run(t.Context(), o)

@@ -1,53 +1,102 @@
 package history
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/linediff"
+	"github.com/runplan/runplan/training"
 )
 
-// A commit that does not teach what its message asks for is refused, with the reason.
+// A commit whose task tells too little of it, or is about what the example does not show, is refused with the reason.
 func TestUntaughtCommitIsRefused(t *testing.T) {
 	before, after := "package a\n\nfunc Retry() int {\n\treturn 1\n}\n", "package a\n\nfunc Retry() int {\n\treturn 2\n}\n"
-	out := strings.Replace(before, "\treturn 1\n", "\t// value := retryLater(1)\n\t// use(value, 2)\n\treturn 2\n", 1)
-	code := strings.Replace(before, "\treturn 1\n", "\tvalue := retryLater(1)\n\tuse(value, 2)\n\treturn 1\n", 1)
-	empty, comment := strings.Replace(before, "func", "//\n\nfunc", 1), strings.Replace(before, "func", "// Retry is 1.\nfunc", 1)
+	empty, comment := strings.Replace(before, "func", "//\n\nfunc", 1),
+		strings.Replace(before, "func", "// Retry is 1.\nfunc", 1)
 	large := strings.Replace(before, "\treturn 1\n", "\tclient, budget := dial(address), newBudget(seconds)\n\t"+
-		"for budget.left() && !client.ready() {\n\t\tclient.backoff(jitter, ceiling)\n\t\tmetrics.count(\"attempts\")\n\t}\n\t"+
+		"for budget.left() && !client.ready() {\n\t\tclient.backoff(jitter, "+
+		"ceiling)\n\t\tmetrics.count(\"attempts\")\n\t}\n\t"+
 		"return client.outcome()\n", 1)
+	five := strings.Replace(before, "\treturn 1\n", "\tclient.backoff(jitter, ceiling, seconds)\n\treturn 1\n", 1)
 	for name, tt := range map[string]struct {
-		task, before, after string
-		entries             int
-		want                string
+		path, task, before, after string
+		entries                   int
+		want                      string
 	}{
-		"says what and where": {"Retry returns two after an error", before, after, 1, ""},
-		"about workflows":     {"Add Windows to the CI workflows", before, after, 2, "not code"},
-		"about an action":     {"chore(action): fix the retry action", before, after, 2, "not code"},
-		"an action in code":   {"Return two from the retry action", before, after, 1, ""},
-		"a formatter":         {"Run gofmt over retry", before, after, 1, "a program"},
-		"a direction":         {"Improve the retry behaviour somewhat", before, after, 1, "does not describe the result"},
-		"a direction, explained": {"Improve the retry behaviour\n\nIt has to return two, because one is taken by the " +
-			"first of all attempts.", before, after, 1, ""},
-		"a direction, with a link": {"Improve the retry behaviour\n\nhttps://example.org/the/first/of/all/attempts/to/return/two",
-			before, after, 1, "does not describe the result"},
-		"a review": {"Retry returns two\n\nhttps://example.org/pull/7#discussion_r1234567", before, after, 1,
-			"a review says"},
-		"an issue":                {"Retry returns two\n\nhttps://example.org/issues/7#issue-1234567", before, after, 1, ""},
-		"comments code out":       {"Retry only once after an error", code, out, 1, "comments code out"},
-		"a change of other words": {"Load the configuration from a folder", before, after, 1, "no word of the task"},
-		"an empty comment":        {"Document the result of retry", before, empty, 1, "only blank lines"},
-		"a comment":               {"Document the result of retry", before, comment, 1, ""},
-		"tells little":            {"Return it then", before, large, 1, "tells too little"},
-		"tells enough": {"Return the outcome of the client\n\nIt dials the address, and backs off with jitter up to a ceiling " +
-			"while the budget of seconds is not empty.", before, large, 1, ""},
+		"says what and where":     {"a.go", "Retry returns two after an error", before, after, 1, ""},
+		"about workflows":         {"a.go", "Return in the CI workflows", before, after, 2, "not code"},
+		"about an action":         {"a.go", "chore(action): return from the action", before, after, 2, "not code"},
+		"an action in code":       {"a.go", "Return two from the retry action", before, after, 1, ""},
+		"a change of other words": {"a.go", "Load the configuration from a folder", before, after, 1, "tells too little"},
+		"words of a link":         {"a.go", "Load it\n\nhttps://example.org/return", before, after, 1, "tells too little"},
+		"an empty comment":        {"a.go", "Document the result of retry", before, empty, 1, "tells too little"},
+		"a comment":               {"a.go", "Document the result of retry", before, comment, 1, ""},
+		"one of five words":       {"a.go", "Add some jitter then", before, five, 1, "tells too little"},
+		"two of five words":       {"a.go", "Add some jitter to the client", before, five, 1, ""},
+		"words of the folder":     {"a.go", "Return it then", before, large, 1, "tells too little"},
+		"tells enough": {"a.go",
+			"Return the outcome of the client\n\nIt dials the address, and backs off with jitter up to a " +
+				"ceiling while the budget of seconds is not empty.", before, large, 1, ""},
+		"a test that tells little": {"a_test.go", "Return it then", before, large, 1, "tells too little"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := changing("a.go", tt.task, tt.before, tt.after)
+			w := changing(tt.path, tt.task, tt.before, tt.after)
 			w.Entries = make([]git.Entry, tt.entries)
 			if got := w.untaught(query{text: tt.task}); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// What a task does not say of tests does not count, unless only tests change.
+func TestSaidWordsAreThoseOfTheCode(t *testing.T) {
+	w := changing("a.go", "Retry with jitter", "package a\n", "package a\n\nvar jitter, ceiling = 1, 2\n")
+	test := changing("a_test.go", "", "package a\n", "package a\n\nvar retry, budget, client = 1, 2, 3\n").changes
+	w.changes = append(w.changes, test...)
+	if said, all := w.said(); said != 1 || all != 3 { // of "var", "jitter" and "ceiling"
+		t.Errorf("%d of %d words", said, all)
+	}
+	w.changes = test
+	if said, all := w.said(); said != 1 || all != 4 {
+		t.Errorf("only tests: %d of %d words", said, all)
+	}
+}
+
+// A commit whose lines a later one changes within three days is refused, also if that has no example itself, and if
+// another commit changes the file in between. After that time, in other lines, and back to what was before are no
+// reasons.
+func TestRedoneCommitIsRefused(t *testing.T) {
+	file := func(tax, fee int) string {
+		return fmt.Sprintf("-- price/tax.go --\npackage price\n\nconst tax = %d\n\nconst fee = %d\n", tax, fee)
+	}
+	for name, tt := range map[string]struct {
+		days int // between the commits
+		then []string
+		want int
+	}{
+		"the same line":               {1, []string{file(13, 1)}, 1},
+		"the same line, much later":   {4, []string{file(13, 1)}, 0},
+		"another line":                {1, []string{file(12, 2)}, 0},
+		"another line, then the same": {1, []string{file(12, 2), file(13, 2)}, 1},
+		"there and back":              {1, []string{file(13, 1), file(12, 1)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			r.commit("Begin the shop with carts and prices", shop+file(11, 1))
+			r.commit("Raise the tax to twelve of the price", file(12, 1))
+			for _, archive := range tt.then {
+				r.now = r.now.AddDate(0, 0, tt.days-7)
+				r.commit("fix", archive)
+			}
+			m, err := Run(t.Context(), r.options(t.TempDir()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Files[training.ExecuteCode].Not[redone]; got != tt.want {
+				t.Errorf("%d refused: %v", got, m.Files[training.ExecuteCode].Not)
 			}
 		})
 	}
@@ -58,22 +107,6 @@ func changing(path, task, before, after string) *work {
 	c := &change{path: path, before: cutUp(path, before), after: cutUp(path, after)}
 	c.hunks, _, _ = linediff.Compare(linediff.Lines(before), linediff.Lines(after), 100)
 	return &work{task: task, changes: []*change{c}}
-}
-
-// The name of code says where, and not what: it explains no direction. Which examples of the use to show is a choice.
-func TestNameAndPathOfTask(t *testing.T) {
-	for _, tt := range []struct{ path, task, want string }{
-		{"a.go", "Correct what retry() returns", ""},
-		{"a.go", "Improve what retry() returns", "does not describe the result"},
-		{"exampleserver/a.go", "Retry returns two after an error", ""},
-		{"_examples/server/a.go", "Retry returns two after an error", "only examples"},
-	} {
-		w := changing(tt.path, tt.task, "package a\n\nfunc retry() int { return 1 }\n", "package a\n\nfunc retry() int { return 2 }\n")
-		got := w.untaught(query{text: tt.task, symbols: []string{"retry"}})
-		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
-			t.Errorf("%s of %s: %q, want %q", tt.task, tt.path, got, tt.want)
-		}
-	}
 }
 
 // A short task must name code. The name of a file is not enough.
@@ -98,10 +131,9 @@ func cutUp(path, text string) *source {
 	return s
 }
 
-// Numbers, links and prose that the prompt does not contain are known only to the author, so their commit is refused. Tests
-// may choose their own numbers.
+// Numbers and links that the prompt does not contain are known only to the author, so their commit is refused. Tests
+// may choose their own.
 func TestInventedContentIsRefused(t *testing.T) {
-	known := map[string]bool{}
 	for name, tt := range map[string]struct {
 		path, text string
 		want       bool
@@ -111,13 +143,10 @@ func TestInventedContentIsRefused(t *testing.T) {
 		"a round figure":     {"a.go", "const Height = 1000\n", false},
 		"a link":             {"a.go", "const Help = \"https://example.org/help/retry\"\n", true},
 		"a known link":       {"a.go", "const Help = \"https://example.org/old.\"\n", false},
-		"prose": {"a.go",
-			"// Passphrases protect against somebody who steals an identity file, while scrypt slows down every single guess " +
-				"considerably; consider longer sentences instead.\n", true},
 	} {
 		c := &change{path: tt.path, after: cutUp(tt.path, tt.text),
 			hunks: []linediff.Hunk{{NewTo: strings.Count(tt.text, "\n")}}}
-		if got := (&work{changes: []*change{c}}).invented(known, "See https://example.org/old"); (got != "") != tt.want {
+		if got := (&work{changes: []*change{c}}).invented("See https://example.org/old"); (got != "") != tt.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
