@@ -123,8 +123,12 @@ func editConfig(ctx context.Context, a *cli.App, key string, value *string, user
 	if err != nil {
 		return cli.Usage(fmt.Errorf("%s: %w", cli.Rel(file), err), "runplan config --keys lists what can be set")
 	}
-	if _, err := config.LoadWith(files, a.Getenv, file, changed); err != nil {
+	loaded, err := config.LoadWith(files, a.Getenv, file, changed)
+	if err != nil {
 		return cli.Usage(err, "nothing was written; runplan config --keys lists what can be set")
+	}
+	if err := a.CheckSettings(loaded, key); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
