@@ -359,6 +359,9 @@ func (p *Project) PlanPath(path string) (string, error) {
 
 // Word returns a file name as one word of a command that the user may paste into a shell.
 func Word(name string) string {
+	if strings.HasPrefix(name, "-") {
+		name = "./" + name
+	}
 	if name != "" && strings.Trim(name, wordChars) == "" {
 		return name
 	}

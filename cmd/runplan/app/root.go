@@ -204,6 +204,9 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	if !errors.As(err, &unknown) {
 		return ""
 	}
+	if file := "-" + unknown.GetSpecifiedShortnames(); looksLikePlan(file) {
+		return "if it is a file, write " + cli.Word(file) + "; "
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
