@@ -627,6 +627,28 @@ func TestTooLargeMessageForNewFile(t *testing.T) {
 	}
 }
 
+// The reason of a refusal is true if the text of the batch has the name of the file.
+func TestProtectedSaysHowBatchNamesFile(t *testing.T) {
+	const file = ".github/workflows/ci.yml"
+	for name, c := range map[string]struct{ text, listed, after, want string }{
+		"not named":             {"Correct Add.", "", "b", "the batch does not name it"},
+		"in a sentence":         {"Add should pass in ci.yml.", "", "b", "mentions it, but does not list it as a file to change"},
+		"in a sentence, gone":   {"Add should pass in `" + file + "`.", "", "-", "names it, but does not ask to delete it"},
+		"listed for a change":   {"", file, "-", "names it, but does not ask to delete it"},
+		"a name with it inside": {"See my-ci.yml.", "", "b", "the batch does not name it"},
+	} {
+		s := gatetest.Change(t, map[string]string{file: "a"}, map[string]string{file: c.after})
+		s.Batch.Text = c.text
+		if c.listed != "" {
+			s.Batch.Files.Modify = []string{c.listed}
+		}
+		rep, _ := gatetest.Look(t, tamper.Protected(nil, nil), s)
+		if len(rep.Findings) != 1 || !strings.HasSuffix(rep.Findings[0].Message, c.want) {
+			t.Errorf("%s: %+v, want %q", name, rep.Findings, c.want)
+		}
+	}
+}
+
 func TestProtected(t *testing.T) {
 	cases := map[string]struct {
 		before, after map[string]string
