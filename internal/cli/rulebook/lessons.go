@@ -189,7 +189,9 @@ and takes effect at once; without, it is semantic.`,
 		f.StringVar(&regex, "regex", "", "regular expression (RE2) that finds the mistake")
 		f.StringVar(&severity, "severity", "",
 			"blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
+		cli.Values(f, "severity", lessons.Severities())
 		f.StringVar(&category, "category", "", "one of the six categories (default silent-failures)")
+		cli.Values(f, "category", lessons.Categories())
 		f.StringSliceVar(&languages, "language", nil, "languages that it applies to (default all)")
 	})
 }
