@@ -1,7 +1,6 @@
 package rulebook
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -260,7 +259,12 @@ Only generated files are replaced.`,
 			if err != nil {
 				return err
 			}
-			dir = cmp.Or(dir, filepath.Join(root, journal.DirName, "patterns"))
+			if dir == "" {
+				if _, err := inRepo(ctx, a, "rules"); err != nil {
+					return err
+				}
+				dir = filepath.Join(root, journal.DirName, "patterns")
+			}
 			p, err := needAstGrep(ctx, a, "rules cannot be checked without it")
 			if err != nil {
 				return err
