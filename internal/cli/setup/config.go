@@ -25,7 +25,11 @@ func NewConfigCommand(a *cli.App) *cobra.Command {
 		Use:   "config",
 		Short: "Show each setting and where its value comes from",
 		Long: `Show each setting, its value and its source: a file, a variable, or the default.
-The command line overrides variables, variables override .runplan/config.toml, and that overrides your own file.`,
+The command line overrides variables, variables override .runplan/config.toml, and that overrides your own file,
+$RUNPLAN_HOME/config.toml.
+
+Without RUNPLAN_HOME your files are in ~/.config/runplan ($XDG_CONFIG_HOME/runplan), or on macOS in
+~/Library/Application Support/runplan.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all := config.Describe(); keys {
