@@ -71,7 +71,9 @@ func BenchmarkScales(b *testing.B) {
 		}
 	}
 }
-// BenchmarkNestedBoxes parses boxes that are each below the one before. The time of a level must not grow with the depth.
+
+// BenchmarkNestedBoxes parses boxes that are each below the one before. The time of a level must not grow with the
+// depth.
 func BenchmarkNestedBoxes(b *testing.B) {
 	for _, n := range []int{250, 500, 1000, 2000} {
 		var text strings.Builder

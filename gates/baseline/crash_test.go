@@ -16,7 +16,8 @@ func TestCrash(t *testing.T) {
 	ran := syntax
 	ran.Tests = &gates.TestCount{Passed: 1}
 	conftest := exit("E   ZeroDivisionError: division by zero")
-	conftest.Output = "ImportError while loading conftest '/room/tests/conftest.py'.\nE   ZeroDivisionError: division by zero"
+	conftest.Output = "ImportError while loading conftest '/room/tests/conftest.py'.\nE   ZeroDivisionError: division " +
+		"by zero"
 	built := gates.Report{Findings: []gates.Finding{{Rule: gates.RuleBuild, Severity: gates.Error,
 		Message: "SyntaxError: invalid syntax"}}}
 	for name, c := range map[string]struct {
@@ -25,12 +26,13 @@ func TestCrash(t *testing.T) {
 		now, before gates.Report
 		want        bool
 	}{
-		"neither side loads":          {"tests:python", "Add a file.", nil, syntax, syntax, true},
-		"the settings of the tests":   {"tests:python", "Add a file.", []string{"a.py"}, conftest, conftest, true},
-		"a module that nobody adds":   {"tests:node", "Add a file.", nil, module, module, true},
-		"the module that it adds":     {"tests:node", "Write lib/greet.js.", nil, module, module, false},
-		"the batch names the file":    {"tests:python", "Correct conftest.py.", nil, conftest, conftest, false},
-		"the change has the file":     {"tests:python", "Add a file.", []string{"tests/conftest.py"}, conftest, conftest, false},
+		"neither side loads":        {"tests:python", "Add a file.", nil, syntax, syntax, true},
+		"the settings of the tests": {"tests:python", "Add a file.", []string{"a.py"}, conftest, conftest, true},
+		"a module that nobody adds": {"tests:node", "Add a file.", nil, module, module, true},
+		"the module that it adds":   {"tests:node", "Write lib/greet.js.", nil, module, module, false},
+		"the batch names the file":  {"tests:python", "Correct conftest.py.", nil, conftest, conftest, false},
+		"the change has the file": {"tests:python", "Add a file.", []string{"tests/conftest.py"}, conftest, conftest,
+			false},
 		"the failure is new":          {"tests:python", "Add a file.", nil, syntax, exit("another"), false},
 		"tests ran on the base":       {"tests:python", "Add a file.", nil, syntax, ran, false},
 		"the script of a red base":    {"tests:shell", "Add a file.", nil, exit("no greeting"), exit("no greeting"), false},

@@ -493,7 +493,8 @@ func TestTamper(t *testing.T) {
 				"error tamper/silenced tests/test_a.py:6"},
 		},
 		"a new test is written like the others of its folder": {
-			before: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "src/a.ts": "a\n", "src/b.ts": "// @ts-nocheck\n"},
+			before: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "src/a.ts": "a\n",
+				"src/b.ts": "// @ts-nocheck\n"},
 			after: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "src/a.ts": "// @ts-nocheck\na\n",
 				"src/b.ts": "// @ts-nocheck\n", "src/c.test.ts": "// @ts-nocheck\ntest()\n",
 				"test/b.test.ts": "// @ts-nocheck\ntest()\n",
@@ -631,8 +632,9 @@ func TestTooLargeMessageForNewFile(t *testing.T) {
 func TestProtectedSaysHowBatchNamesFile(t *testing.T) {
 	const file = ".github/workflows/ci.yml"
 	for name, c := range map[string]struct{ text, listed, after, want string }{
-		"not named":             {"Correct Add.", "", "b", "the batch does not name it"},
-		"in a sentence":         {"Add should pass in ci.yml.", "", "b", "mentions it, but does not list it as a file to change"},
+		"not named": {"Correct Add.", "", "b", "the batch does not name it"},
+		"in a sentence": {"Add should pass in ci.yml.", "", "b",
+			"mentions it, but does not list it as a file to change"},
 		"in a sentence, gone":   {"Add should pass in `" + file + "`.", "", "-", "names it, but does not ask to delete it"},
 		"listed for a change":   {"", file, "-", "names it, but does not ask to delete it"},
 		"a name with it inside": {"See my-ci.yml.", "", "b", "the batch does not name it"},

@@ -18,14 +18,18 @@ func TestStoppableKeepsOtherErrors(t *testing.T) {
 		err  func(ctx context.Context) error
 		want int
 	}{
-		"the end of the context":  {func(ctx context.Context) error { return fmt.Errorf("read: %w", ctx.Err()) }, ExitInterrupted},
-		"its cause":               {func(ctx context.Context) error { return Usage(context.Cause(ctx), "") }, ExitInterrupted},
-		"a program with a signal": {func(context.Context) error { return &proc.ExitError{Code: -1, Signal: "interrupt"} }, ExitInterrupted},
+		"the end of the context": {func(ctx context.Context) error { return fmt.Errorf("read: %w", ctx.Err()) },
+			ExitInterrupted},
+		"its cause": {func(ctx context.Context) error { return Usage(context.Cause(ctx), "") },
+			ExitInterrupted},
+		"a program with a signal": {func(context.Context) error { return &proc.ExitError{Code: -1, Signal: "interrupt"} },
+			ExitInterrupted},
 		"a program that says 130": {func(context.Context) error { return &proc.ExitError{Code: 130} }, ExitInterrupted},
 		"another error":           {func(context.Context) error { return Usage(errors.New("no such file"), "") }, ExitUsage},
 		"a program that failed":   {func(context.Context) error { return &proc.ExitError{Code: 128} }, ExitCannotRun},
-		"findings":                {func(context.Context) error { return Fail(ExitFailed, errors.New("one finding"), "") }, ExitFailed},
-		"nothing":                 {func(context.Context) error { return nil }, ExitOK},
+		"findings": {func(context.Context) error { return Fail(ExitFailed, errors.New("one finding"), "") },
+			ExitFailed},
+		"nothing": {func(context.Context) error { return nil }, ExitOK},
 	} {
 		cmd := &cobra.Command{}
 		cmd.SetContext(t.Context())

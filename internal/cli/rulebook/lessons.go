@@ -71,7 +71,8 @@ func withLessons(a *cli.App, do func(ctx context.Context, lib *lessons.Library, 
 
 // changingLessons is [withLessons] for a command that writes lessons. It needs a repository, and locks the lessons, so
 // that two such commands do not take the same id.
-func changingLessons(a *cli.App, do func(ctx context.Context, lib *lessons.Library, own string, args []string) error) func(
+func changingLessons(a *cli.App,
+	do func(ctx context.Context, lib *lessons.Library, own string, args []string) error) func(
 	*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		root, err := inRepo(cmd.Context(), a, "lessons")
