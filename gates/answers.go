@@ -29,8 +29,7 @@ func (s Subject) Answers(g Info, f Finding) bool {
 	text := fileEntry.ReplaceAllString(s.Batch.Title+"\n"+s.Batch.Text, "")
 	listed := f.Test == "" && s.Names(f.Path) && aboutFindings.MatchString(aim(s.Batch))
 	switch {
-	case f.Path != "" && (listed || has(text, f.Path) || strings.Contains(path.Base(f.Path), ".") &&
-		has(text, path.Base(f.Path))):
+	case f.Path != "" && (listed || hasFile(text, f.Path)):
 		return true
 	case f.Test != "" && (namesTest(text, f.Test) || s.namesTested(f)):
 		return true
@@ -42,6 +41,15 @@ func (s Subject) Answers(g Info, f Finding) bool {
 		}
 	}
 	return g.Command != "" && has(aim(s.Batch), g.Command)
+}
+
+// Mentions reports whether the title or the text of the batch has the path of a file, or its name. That does not ask
+// for a change: see [Subject.Names].
+func (s Subject) Mentions(file string) bool { return hasFile(s.Batch.Title+"\n"+s.Batch.Text, file) }
+
+func hasFile(text, file string) bool {
+	name := path.Base(file)
+	return has(text, file) || strings.Contains(name, ".") && has(text, name)
 }
 
 // fileEntry matches an entry of a list of files: "- Modify: `cart_test.go`".

@@ -204,7 +204,7 @@ func (w *worker) look(path string, text []byte) {
 	clear(text[len(text) : len(text)+literal.Pad])
 	w.search.run(set, text)
 	if len(w.search.places)+len(w.search.marks) > 0 {
-		if language.Generated(string(text[:min(len(text), 2<<10)])) {
+		if language.ByProgram(path, string(text[:min(len(text), 2<<10)])) {
 			w.skip(path, fmt.Sprintf("generated, with %d place(s) that were not judged", len(w.search.places)))
 			return
 		}

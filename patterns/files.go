@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 // Files that ast-grep does not get. It would skip them silently, or answer with gigabytes, because each record
@@ -140,6 +142,8 @@ func open(dir, rel string, sift func(s *source, text []byte)) (source, string) {
 		return s, "not UTF-8"
 	case bytes.IndexByte(text, 0) >= 0:
 		return s, "binary"
+	case language.GeneratedName(path.Base(rel)):
+		return s, "its name is that of a generated file"
 	case longest(text) > maxLine:
 		return s, fmt.Sprintf("it has a line of %d bytes, and the limit is %d: probably a generated file", longest(text), maxLine)
 	}

@@ -179,6 +179,17 @@ func titleTags(rest []byte) (title string, parallel bool) {
 	return plain(rest[len(m[0]):]), m[1] != nil
 }
 
+// parallelMark matches the mark of parallel work at the beginning or at the end of a title.
+var parallelMark = lazyre.New("^(?:`?\\\\?\\[P\\\\?\\]`?|\\(P\\))[ :—–-]+|[ :—–-]+`?\\\\?\\[P\\\\?\\]`?$")
+
+// cutParallel removes the mark of parallel work from a title, which is also the subject of a commit.
+func cutParallel(title string) (string, bool) {
+	if !strings.Contains(title, "P") || !parallelMark.MatchString(title) {
+		return title, false
+	}
+	return parallelMark.ReplaceAllString(title, ""), true
+}
+
 // isMarker reports whether the text starts with "**Step 1", the step marker of run-plan and superpowers. A
 // literal "**Step N" comes from a template.
 func isMarker(text []byte) bool {

@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -175,5 +176,18 @@ func TestLinesOfFiles(t *testing.T) {
 		if strings.Join(got, ", ") != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
+	}
+}
+
+// The mark of parallel work is no part of a title, wherever it is.
+func TestTitlesHaveNoParallelMark(t *testing.T) {
+	p := parse(t, in("# P", "### Task 1: [P] Write it", "- [ ] a", "### Task 2: Read it [P]", "- [ ] b",
+		"### Task 3: (P) Sort it", "- [ ] c", "### Task 4: Power (P)", "- [ ] d", "### Task 5: Say `x` `[P]`", "- [ ] e"))
+	var got []string
+	for _, b := range p.Batches {
+		got = append(got, b.Title)
+	}
+	if want := []string{"Write it", "Read it", "Sort it", "Power (P)", "Say `x`"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -144,6 +144,9 @@ type listGuard struct {
 }
 
 func (g *listGuard) Continue(node ast.Node, r text.Reader, pc parser.Context) parser.State {
+	if g.inside(node, r) {
+		return parser.Continue | parser.HasChildren
+	}
 	f := g.reader.open
 	if f == nil || f.strict {
 		return g.BlockParser.Continue(node, r, pc)
@@ -165,6 +168,37 @@ func (g *listGuard) Continue(node ast.Node, r text.Reader, pc parser.Context) pa
 		return parser.Continue | parser.HasChildren
 	}
 	return g.BlockParser.Continue(node, r, pc)
+}
+
+// inside reports whether a line belongs to a list or an item because spaces indent it as far as its text, and skips
+// these spaces. goldmark would read all spaces of the line again for each open list.
+func (g *listGuard) inside(node ast.Node, r text.Reader) bool {
+	b, isItem := g.reader, node.Kind() == ast.KindListItem
+	line, segment := r.PeekLine()
+	if b.indent.stop != segment.Stop {
+		b.indent.stop = segment.Stop
+		b.indent.text = segment.Start + len(line) - len(bytes.TrimLeft(line, " "))
+	}
+	at := b.indent.text - segment.Start
+	if at < 0 || at >= len(line) || segment.Padding > 0 {
+		return false
+	}
+	list := node
+	if isItem {
+		list = node.Parent()
+	}
+	last := list.LastChild().(*ast.ListItem)
+	if util.IsSpace(line[at]) {
+		b.emptyItem = b.emptyItem || last.ChildCount() == 0
+		return false
+	}
+	if at < last.Offset || b.emptyItem || last.ChildCount() == 0 {
+		return false
+	}
+	if isItem {
+		r.AdvanceAndSetPadding(last.Offset, 0)
+	}
+	return true
 }
 
 // Close does nothing: whether a list is tight matters only for HTML.

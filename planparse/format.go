@@ -246,6 +246,7 @@ func containsAny(s string, words ...string) bool {
 func (b *builder) startBatch(batch Batch) int {
 	b.endBatch(batch.StartLine - 1)
 	batch.EndLine = len(b.lines)
+	batch.Title, _ = cutParallel(batch.Title)
 	b.plan.Batches = append(b.plan.Batches, batch)
 	return len(b.plan.Batches) - 1
 }
@@ -271,6 +272,9 @@ func (b *builder) endTasks(batch, line int) {
 // startTask appends a task to a batch.
 func (b *builder) startTask(batch int, t Task) int {
 	t.EndLine = len(b.lines)
+	var marked bool
+	t.Title, marked = cutParallel(t.Title)
+	t.Parallel = t.Parallel || marked
 	tasks := &b.plan.Batches[batch].Tasks
 	*tasks = append(*tasks, t)
 	return len(*tasks) - 1

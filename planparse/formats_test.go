@@ -58,7 +58,7 @@ func TestFormatsInFull(t *testing.T) {
 			`3-11 batch 1 of 1 "A"`,
 			`  5-7 task 1+ "a"`,
 			`    7 step[]+ "one"`,
-			`  9-11 task 2 "b [P]"`,
+			`  9-11 task 2 parallel "b"`,
 			`    11 step "Step 1: x"`,
 			`13-16 batch 2 of 2 "B"`,
 			`  15 step[]+ "two"`,

@@ -57,6 +57,9 @@ type treeReader struct {
 	// the lines of paragraphs and headings; their nodes have the index, as the position -2 - index
 	aside   []text.Segments
 	noLines *text.Segments
+
+	indent    struct{ stop, text int } // the end of the line that was read last, and its first character that is no space
+	emptyItem bool                     // a blank line followed an item without text, for which goldmark has own rules
 }
 
 // reading is a parser with its state. To make a parser takes as long as to parse a short plan.

@@ -71,3 +71,22 @@ func BenchmarkScales(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkNestedBoxes parses boxes that are each below the one before. The time of a level must not grow with the
+// depth.
+func BenchmarkNestedBoxes(b *testing.B) {
+	for _, n := range []int{250, 500, 1000, 2000} {
+		var text strings.Builder
+		text.WriteString("# Plan\n\n## Task 1: Nest\n\n")
+		for i := range n {
+			fmt.Fprintf(&text, "%s- [ ] box %d\n", strings.Repeat("  ", i), i)
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Parse("plan.md", []byte(text.String())); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

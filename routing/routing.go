@@ -10,12 +10,14 @@
 package routing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/condition"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -270,6 +272,26 @@ type Rules struct {
 	ModelArchitecture   string
 	ModelWiring         string
 	Escalate            bool // a failed batch is tried again one tier up
+}
+
+// Check compiles the expressions and looks up the tiers. key is the setting of an error.
+func (r Rules) Check() (key string, err error) {
+	if _, err := condition.ParseNumber[ScoreFact](cmp.Or(r.Score, DefaultScore)); err != nil {
+		return "routing.score", fmt.Errorf("routing.score: %w", err)
+	}
+	if _, err := condition.Parse[TeamFact](cmp.Or(r.Team, DefaultTeam)); err != nil {
+		return "routing.team", fmt.Errorf("routing.team: %w", err)
+	}
+	if _, err := condition.ParseText[ClassFact](cmp.Or(r.Class, `""`)); err != nil {
+		return "routing.class", fmt.Errorf("routing.class: %w", err)
+	}
+	for _, c := range []Class{Implementation, Verification, Architecture, Wiring} {
+		key, label := r.model(c)
+		if _, ok := TierOf(label); !ok {
+			return key, unknownTier(key, label)
+		}
+	}
+	return "", nil
 }
 
 // DefaultRules returns the rules of a project that sets nothing.

@@ -83,7 +83,7 @@ func (o Options) tiers(p *planparse.Plan, steps []Step) error {
 		}
 		key, label := o.Rules.model(s.Class)
 		if s.Tier, ok = TierOf(label); !ok {
-			return fmt.Errorf("%s = %q: unknown tier; tiers are %s", key, label, tierNames)
+			return unknownTier(key, label)
 		}
 		s.Label, s.Model = label, o.Models[s.Tier]
 		if x, ok := overrides[s.Batch]; ok {
@@ -94,6 +94,10 @@ func (o Options) tiers(p *planparse.Plan, steps []Step) error {
 		s.Escalates = o.Rules.Escalate && above
 	}
 	return nil
+}
+
+func unknownTier(key, label string) error {
+	return fmt.Errorf("%s = %q: unknown tier; tiers are %s", key, label, tierNames)
 }
 
 // model is the tier of a class as the settings name it, with the key that does.

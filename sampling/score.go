@@ -197,12 +197,12 @@ func NewScorer(text string) (Scorer, error) {
 	}
 	own, err := condition.ParseInteger[inputs](text)
 	if err != nil {
-		return Scorer{}, fmt.Errorf("[sampling] score: %w", err)
+		return Scorer{}, fmt.Errorf("sampling.score: %w", err)
 	}
 	// A candidate without lint warnings is normal, and the error must not appear only in a tournament.
 	if _, err := own.Value(inputs{}); err != nil {
 		return Scorer{}, fmt.Errorf(
-			"[sampling] score has no value if all counts are 0: %w; write (lint + 1) instead of lint as a divisor",
+			"sampling.score has no value if all counts are 0: %w; write (lint + 1) instead of lint as a divisor",
 			err)
 	}
 	return Scorer{own}, nil
@@ -226,7 +226,7 @@ func (s Scorer) Score(m Measure) (int, error) {
 	}
 	v, err := s.own.Value(m.in())
 	if err != nil {
-		return 0, fmt.Errorf("[sampling] score: %w", err)
+		return 0, fmt.Errorf("sampling.score: %w", err)
 	}
 	return v, nil
 }

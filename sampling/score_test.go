@@ -188,7 +188,7 @@ func TestNewScorer(t *testing.T) {
 		"tests + \"many\"": "mismatched types",
 	} {
 		if _, err := NewScorer(text); err == nil || !strings.Contains(err.Error(), want) ||
-			!strings.Contains(err.Error(), "[sampling] score") {
+			!strings.Contains(err.Error(), "sampling.score") {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

@@ -49,6 +49,10 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 		return rep, fmt.Errorf("%w: a package is not installed, which the base, %s, needs as well: %s; install what the "+
 			"project depends on, or let [workspace] setup do it", gates.ErrHindered, at, said)
 	}
+	if said := crash(info, rep, before, s); said != "" {
+		return rep, fmt.Errorf("the test command ends before any test, as it did at the base, %s, so no change can be "+
+			"judged: %s; correct and commit it, or name the file in the batch that corrects it", at, said)
+	}
 	apart := func(f gates.Finding) bool { return unbuilt(f, rep, before) && untouched(info, s.Changed) }
 	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 &&
 		slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !apart(f) }) {

@@ -136,11 +136,12 @@ func TestBuildFailureOfUntouchedProjectIsKnown(t *testing.T) {
 		"an unknown change":                   {"build", "web", nil, 0, gates.Fail},
 		"a suite that failed after its tests": {"exit", "web", []string{"a.go"}, 3, gates.Fail},
 	} {
-		g := gates.New(gates.Info{Name: "tests:go:web", Root: c.root, Blocking: true}, func(_ context.Context, l *gates.Look) error {
-			l.Find(gates.Finding{Rule: c.rule, Path: "web/go.mod", Severity: gates.Error, Message: "updates to go.mod needed"})
-			l.Count(gates.TestCount{Passed: c.passed})
-			return nil
-		})
+		g := gates.New(gates.Info{Name: "tests:go:web", Root: c.root, Blocking: true},
+			func(_ context.Context, l *gates.Look) error {
+				l.Find(gates.Finding{Rule: c.rule, Path: "web/go.mod", Severity: gates.Error, Message: "updates to go.mod needed"})
+				l.Count(gates.TestCount{Passed: c.passed})
+				return nil
+			})
 		s := gates.Subject{Dir: t.TempDir(), Changed: c.changed}
 		s.Batch.Key = "1"
 		rep, err := Around(g, "abc", func(ctx context.Context, _ string) (gates.Report, error) {

@@ -19,8 +19,8 @@ var absent = lazyre.New(`No module named '(\w+)|Cannot find (?:module|package) '
 	`cannot load such file -- ([\w-]+)|No package metadata was found for ([\w.-]+)|` +
 	`The '([\w.-]+)' distribution was not found`)
 
-// missingPackage returns what a suite says about a package that is installed neither for the change nor for its base. It
-// returns "" if anything else is wrong, if the project itself has that name, or if the batch is about the package.
+// missingPackage returns what a suite says about a package that is installed neither for the change nor for its base.
+// It returns "" if anything else is wrong, if the project itself has that name, or if the batch is about the package.
 func missingPackage(gate string, rep, before gates.Report, s gates.Subject) string {
 	had := lists.SetBy(before.Findings, func(f gates.Finding) string { return f.Identity(gate) })
 	said := ""

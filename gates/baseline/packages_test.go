@@ -12,7 +12,8 @@ import (
 func TestMissingPackage(t *testing.T) {
 	python := "tests.test_pdf: collection failure E ModuleNotFoundError: No module named 'pdfplumber'"
 	node := "Cannot find package 'left-pad' imported from /room/a.test.js"
-	metadata := "tests.test_x: collection failure E importlib.metadata.PackageNotFoundError: No package metadata was found for x"
+	metadata := "tests.test_x: collection failure E importlib.metadata.PackageNotFoundError: No package metadata was " +
+		"found for x"
 	ruby := "cannot load such file -- nokogiri (LoadError)"
 	broken := func(messages ...string) gates.Report {
 		r := gates.Report{Status: gates.Fail}

@@ -109,10 +109,17 @@ type protection struct {
 
 func (p protection) changed(rule, what string, c gates.Change, sev gates.Severity) {
 	named := p.s.Names(c.Path)
-	if c.Status == gates.Deleted {
+	deleted := c.Status == gates.Deleted
+	if deleted {
 		named = p.s.NamesForDeletion(c.Path)
 	}
 	fix, text := "revert the change", "the batch does not name it"
+	switch {
+	case deleted && (p.s.Names(c.Path) || p.s.Mentions(c.Path)):
+		text = "the batch names it, but does not ask to delete it"
+	case p.s.Mentions(c.Path):
+		text = "the batch mentions it, but does not list it as a file to change"
+	}
 	switch {
 	case named:
 		sev, fix, text = gates.Note, "", "the batch names it"

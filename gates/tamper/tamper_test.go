@@ -493,7 +493,8 @@ func TestTamper(t *testing.T) {
 				"error tamper/silenced tests/test_a.py:6"},
 		},
 		"a new test is written like the others of its folder": {
-			before: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "src/a.ts": "a\n", "src/b.ts": "// @ts-nocheck\n"},
+			before: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "src/a.ts": "a\n",
+				"src/b.ts": "// @ts-nocheck\n"},
 			after: map[string]string{"test/a.test.ts": "// @ts-nocheck\ntest()\n", "src/a.ts": "// @ts-nocheck\na\n",
 				"src/b.ts": "// @ts-nocheck\n", "src/c.test.ts": "// @ts-nocheck\ntest()\n",
 				"test/b.test.ts": "// @ts-nocheck\ntest()\n",
@@ -623,6 +624,29 @@ func TestTooLargeMessageForNewFile(t *testing.T) {
 		if len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].Message, want) ||
 			(before == "") == strings.Contains(rep.Findings[0].Fix, "keep the file small enough") {
 			t.Errorf("%+v", rep.Findings)
+		}
+	}
+}
+
+// The reason of a refusal is true if the text of the batch has the name of the file.
+func TestProtectedSaysHowBatchNamesFile(t *testing.T) {
+	const file = ".github/workflows/ci.yml"
+	for name, c := range map[string]struct{ text, listed, after, want string }{
+		"not named": {"Correct Add.", "", "b", "the batch does not name it"},
+		"in a sentence": {"Add should pass in ci.yml.", "", "b",
+			"mentions it, but does not list it as a file to change"},
+		"in a sentence, gone":   {"Add should pass in `" + file + "`.", "", "-", "names it, but does not ask to delete it"},
+		"listed for a change":   {"", file, "-", "names it, but does not ask to delete it"},
+		"a name with it inside": {"See my-ci.yml.", "", "b", "the batch does not name it"},
+	} {
+		s := gatetest.Change(t, map[string]string{file: "a"}, map[string]string{file: c.after})
+		s.Batch.Text = c.text
+		if c.listed != "" {
+			s.Batch.Files.Modify = []string{c.listed}
+		}
+		rep, _ := gatetest.Look(t, tamper.Protected(nil, nil), s)
+		if len(rep.Findings) != 1 || !strings.HasSuffix(rep.Findings[0].Message, c.want) {
+			t.Errorf("%s: %+v, want %q", name, rep.Findings, c.want)
 		}
 	}
 }

@@ -71,6 +71,16 @@ func (p *Project) CommandAgent(name string) (command.Config, error) {
 // ErrNoAgent reports a name that is neither a configured agent nor a built-in one.
 var ErrNoAgent = errors.New("unknown agent")
 
+// knownAgent checks the name of an agent in the settings.
+func (p *Project) knownAgent(name string) error {
+	_, configured := p.Config.Agents[name]
+	if _, preset := command.PresetOf(name); configured || preset ||
+		slices.Contains([]string{"", Auto, script.Name, solver.Name}, name) {
+		return nil
+	}
+	return p.UnknownAgent(name)
+}
+
 // UnknownAgent returns the error of an agent that neither the settings nor the presets name.
 func (p *Project) UnknownAgent(name string) error {
 	known := slices.AppendSeq([]string{script.Name, solver.Name}, maps.Keys(p.Config.Agents))

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -161,7 +159,8 @@ func (a *App) ProjectOf(repo *git.Repo) (*Project, error) {
 	if p.Config, err = a.LoadConfig(p.Layout.Config()); err != nil {
 		return nil, err
 	}
-	return p, p.conditions()
+	p.When, p.Overrides, err = compile(p.Config)
+	return p, err
 }
 
 // InProject returns the RunE function of a command that works on the repository.
@@ -206,41 +205,6 @@ func NoRepo(err error, otherwise string) error {
 		return Usage(err, "if you trust it, run that command")
 	}
 	return Usage(err, "%s", otherwise)
-}
-
-// conditions compiles the conditions of the gates, so that an error in one is reported before anything runs.
-func (p *Project) conditions() error {
-	c := p.Config.Gates
-	wrong := func(key, what string, err error) error {
-		return Usage(fmt.Errorf("%s: %s: %w", Rel(p.Config.Source(key)), what, err),
-			"a condition of gates.when may read gate, changed, all, batch and env; one of gates.severity gate, rule, path, "+
-				"line, severity, message, test and env")
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.When)) {
-		w, err := gates.ParseWhen(name, c.When[name])
-		if err != nil {
-			return wrong("gates.when", "gates.when."+name, err)
-		}
-		p.When = append(p.When, w)
-	}
-	for _, g := range c.Command {
-		if g.When == "" {
-			continue
-		}
-		w, err := gates.ParseWhen(g.Name, g.When)
-		if err != nil {
-			return wrong("gates.command", "gate "+g.Name, err)
-		}
-		p.When = append(p.When, w)
-	}
-	for i, s := range c.Severity {
-		o, err := gates.ParseOverride(s.When, s.Severity)
-		if err != nil {
-			return wrong("gates.severity", fmt.Sprintf("gates.severity %d", i+1), err)
-		}
-		p.Overrides = append(p.Overrides, o)
-	}
-	return nil
 }
 
 // LoadConfig reads the settings of the user and of a project.
@@ -395,6 +359,9 @@ func (p *Project) PlanPath(path string) (string, error) {
 
 // Word returns a file name as one word of a command that the user may paste into a shell.
 func Word(name string) string {
+	if strings.HasPrefix(name, "-") {
+		name = "./" + name
+	}
 	if name != "" && strings.Trim(name, wordChars) == "" {
 		return name
 	}

@@ -153,18 +153,29 @@ func CodeOf(err error) (code int, hint string) {
 
 type runE = func(cmd *cobra.Command, args []string) error
 
-// Stoppable returns the RunE function of a command. The context of do ends like that of [Interruptible]; what could not
-// be done then was interrupted.
+// Stoppable returns the RunE function of a command. The context of do ends like that of [Interruptible]; an error that
+// comes from it is an interruption.
 func Stoppable(do func(ctx context.Context, args []string) error) runE {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, stop := Interruptible(cmd.Context())
 		defer stop()
 		err := do(ctx, args)
-		if code, _ := CodeOf(err); ctx.Err() != nil && (code == ExitUsage || code == ExitCannotRun) {
+		if code, _ := CodeOf(err); (code == ExitUsage || code == ExitCannotRun) && byInterrupt(ctx, err) {
 			return Interrupted("", "")
 		}
 		return err
 	}
+}
+
+// byInterrupt reports whether an error comes from the end of a context, or from a program that got the same signal.
+// Another error stays one, also after the signal.
+func byInterrupt(ctx context.Context, err error) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	exit, ended := errors.AsType[*proc.ExitError](err)
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx)) ||
+		ended && (exit.Signal != "" || exit.Code == 128+int(syscall.SIGINT) || exit.Code == 128+int(syscall.SIGTERM))
 }
 
 // Interruptible returns a context that ends on SIGINT, SIGTERM and the signals in more. Commands that must clean up

@@ -109,6 +109,26 @@ func (a *App) Command(w With, cmd *cobra.Command, own ...func(*Flags)) *cobra.Co
 	return cmd
 }
 
+// valuesOfFlag is the annotation of a flag that lists its values.
+const valuesOfFlag = "runplan_values"
+
+// CompleteValues registers the completion of flags that list their [Values], for a command and those below it.
+func CompleteValues(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if values := flag.Annotations[valuesOfFlag]; values != nil {
+			cmd.RegisterFlagCompletionFunc(flag.Name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		CompleteValues(sub)
+	}
+}
+
+// Values says which values a flag takes, for shell completion.
+func Values[S ~string](f *Flags, flag string, values []S) {
+	f.SetAnnotation(flag, valuesOfFlag, lists.Map(values, func(v S) string { return string(v) }))
+}
+
 // exitStatus renders exit codes for the help of a command. It panics if there is no such code.
 func exitStatus(codes []string) string {
 	return phrase.Join(codes, "\n", func(code string) string {

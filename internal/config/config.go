@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"github.com/pelletier/go-toml/v2"
 	"github.com/runplan/runplan/internal/phrase"
 )
@@ -92,6 +93,9 @@ func decode(file string, data []byte, to any) error {
 	case errors.As(err, &de):
 		line, col := de.Position()
 		if key := strings.Join(de.Key(), "."); strings.Contains(de.Error(), "cannot decode TOML ") {
+			if n := linesOf(data)[key]; n != line { // the library has no place for an element of a list
+				line, col = n, 1
+			}
 			if want := takes(reflect.TypeFor[Config](), de.Key()); want != "" {
 				return fmt.Errorf("%s:%d:%d: %s takes %s, but is set to %s", file, line, col, key, want, given(data, de.Key()))
 			}
@@ -122,7 +126,7 @@ func (l *Loaded) checkDurations(file string, set map[string]any) error {
 	for key, v := range flatten(reflect.ValueOf(&Config{}).Elem()) {
 		t := v.Type()
 		if given, ok := set[key]; ok && (t == reflect.TypeFor[Duration]() || t == reflect.TypeFor[TimeShare]()) {
-			check(l.where(key), key, given, t)
+			check(l.Where(key), key, given, t)
 		}
 	}
 	gates, _ := set["gates.command"].([]any)
@@ -278,7 +282,7 @@ type checks struct {
 
 // at adds an error, after the place of a key.
 func (l *checks) at(key, format string, args ...any) {
-	l.errs = append(l.errs, fmt.Errorf("%s: "+format, append([]any{l.where(key)}, args...)...))
+	l.errs = append(l.errs, fmt.Errorf("%s: "+format, append([]any{l.Where(key)}, args...)...))
 }
 
 // say adds an error, after the place and the name of a key.
@@ -330,6 +334,16 @@ func (l *checks) checkSettings() {
 	l.oneOf("gates.tests.changed", l.Gates.Tests.Changed, "warn", "approve", "fail")
 	between("sampling.hold_out", float64(l.Sampling.HoldOut), 0, 100)
 	between("gates.mutants.bar", float64(l.Gates.Mutants.Bar), 0, 100)
+	globs := func(key string, list []string) {
+		for _, glob := range list {
+			if !doublestar.ValidatePattern(glob) {
+				l.say(key, "has %q, which is not a glob", glob)
+			}
+		}
+	}
+	globs("gates.protected", l.Gates.Protected)
+	globs("gates.strict_types", l.Gates.StrictTypes)
+	globs("workspace.copy", l.Workspace.Copy)
 	l.oneOf("gates.plan.severity", l.Gates.Plan.Severity, "error", "warning", "off")
 	l.oneOf("routing.mode", l.Routing.Mode, "auto", "headless", "team")
 	between("routing.parallel_score_threshold", float64(l.Routing.ParallelScoreThreshold), 0, 100)

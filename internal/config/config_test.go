@@ -187,8 +187,10 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 		"a text for a number":   {text: "[run]\nmax_attempts = 'many'\n", want: []string{"repo.toml:2:"}},
 		"a number for a text":   {text: "[run]\n\nagent = 5\n", want: []string{"repo.toml:3:"}},
 		"a number for a switch": {text: "gates.detect = 1\n", want: []string{"repo.toml:1:"}},
-		"a text for a list":     {text: "gates.disable = 'all'\n", want: []string{"repo.toml:1:"}},
-		"a text for a section":  {text: "run = 'fast'\n", want: []string{"repo.toml:1:"}},
+		"a pattern that is no glob": {text: "[gates]\nprotected = ['[']\n",
+			want: []string{"repo.toml:2: ", `gates.protected has "[", which is not a glob`}},
+		"a text for a list":    {text: "gates.disable = 'all'\n", want: []string{"repo.toml:1:"}},
+		"a text for a section": {text: "run = 'fast'\n", want: []string{"repo.toml:1:"}},
 		"a duration without a unit": {text: "[run]\nagent_timeout = '90'\n",
 			want: []string{"repo.toml:2:", `"90" is not a duration such as 90s or 30m`}},
 		"a duration that is a number": {text: "[run]\nagent_timeout = 90\n",
@@ -712,11 +714,13 @@ func TestDefaultsMatchRequirements(t *testing.T) {
 // and not of Go.
 func TestTypeErrorNamesKeyAndTypes(t *testing.T) {
 	for text, want := range map[string]string{
-		"run.max_attempts = 'three'":                   `run.max_attempts takes a whole number, but is set to the text "three"`,
-		"[run]\nland = 5":                              "run.land takes a text in quotes, but is set to 5",
-		"[agents.x]\ncommand = 'x'":                    `agents.x.command takes a list in [ ], but is set to the text "x"`,
-		"run = 3":                                      "run takes a table of keys, but is set to 3",
-		"sampling.close = []":                          "sampling.close takes a number, but is set to a list",
+		"run.max_attempts = 'three'": `run.max_attempts takes a whole number, but is set to the text "three"`,
+		"[run]\nland = 5":            "run.land takes a text in quotes, but is set to 5",
+		"[agents.x]\ncommand = 'x'":  `agents.x.command takes a list of texts in [ ], but is set to the text "x"`,
+		"[workspace]\ncopy = [[1]]": "config.toml:2:1: workspace.copy takes a list of texts in [ ], but is set to a list " +
+			"that has a list that has 1",
+		"run = 3":             "run takes a table of keys, but is set to 3",
+		"sampling.close = []": "sampling.close takes a number, but is set to a list",
 		"[[gates.command]]\nname = true\nrun = 'true'": "gates.command.name takes a text in quotes",
 	} {
 		file := filepath.Join(t.TempDir(), "config.toml")

@@ -44,6 +44,9 @@ func takes(t reflect.Type, key []string) string {
 	case reflect.String:
 		return "a text in quotes"
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.String {
+			return "a list of texts in [ ]"
+		}
 		return "a list in [ ]"
 	case reflect.Map, reflect.Struct:
 		return "a table of keys"
@@ -64,12 +67,21 @@ func given(data []byte, key []string) string {
 		}
 		v = table[name]
 	}
+	return described(v)
+}
+
+func described(v any) string {
 	switch v := v.(type) {
 	case string:
 		return fmt.Sprintf("the text %q", v)
 	case bool, int64, float64:
 		return fmt.Sprint(v)
 	case []any:
+		for _, e := range v {
+			if _, ok := e.(string); !ok {
+				return "a list that has " + described(e)
+			}
+		}
 		return "a list"
 	case map[string]any:
 		return "a table"

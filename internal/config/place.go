@@ -18,8 +18,8 @@ func (l *Loaded) came(file string, text []byte, keys map[string]any) {
 	l.lines[file] = linesOf(text)
 }
 
-// where returns [Loaded.Source] with the line of the key, or of its table, for error messages.
-func (l *Loaded) where(key string) string {
+// Where returns [Loaded.Source] with the line of the key, or of its table, for error messages.
+func (l *Loaded) Where(key string) string {
 	source := l.Source(key)
 	for at := len(key); at > 0; at = strings.LastIndexByte(key[:at], '.') {
 		if n := l.lines[source][key[:at]]; n > 0 {

@@ -33,6 +33,9 @@ func Generated(text string) bool {
 	return strings.Contains(head, "enerated") && generatedMark.MatchString(head)
 }
 
+// ByProgram reports whether the name or the first lines of a file say that a program wrote it.
+func ByProgram(p, text string) bool { return GeneratedName(path.Base(p)) || Generated(text) }
+
 // bundleMarks open each module of a file that browserify, webpack or component joined from several.
 var bundleMarks = []string{"[function(require,module,exports){", "\n/******/", "\nrequire.register("}
 

@@ -43,6 +43,30 @@ type narrowWriter struct {
 
 func (w *narrowWriter) Columns() int { return w.columns }
 
+// A table with more columns than a narrow terminal can show has a line for each cell.
+func TestTableWithManyColumnsFitsTerminal(t *testing.T) {
+	w := &narrowWriter{columns: 40}
+	rows := [][]string{{"0001", "blocker", "syntactic", "silent-failures", "Exceptions are dropped"},
+		{"0002", "", "semantic", "data", "Dates without a zone"}}
+	if err := Table(w, []string{"id", "severity", "type", "category", "title"}, rows); err != nil {
+		t.Fatal(err)
+	}
+	want := `id        0001
+severity  blocker
+type      syntactic
+category  silent-failures
+title     Exceptions are dropped
+
+id        0002
+type      semantic
+category  data
+title     Dates without a zone
+`
+	if got := w.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestTableFitsTerminal(t *testing.T) {
 	w := &narrowWriter{columns: 40}
 	rows := [][]string{{"patterns", "skipped", "install ast-grep for structural analysis of this tree"},

@@ -56,7 +56,8 @@ func Duration(d time.Duration) string {
 
 // Table writes rows in aligned columns. A header that begins with > aligns its column to the right; a nil header writes
 // none. Cells may contain colours; external text must be cleaned first. On a terminal, cells wrap in their columns so
-// that the table fits; elsewhere each row is one line. Standard output remembers its errors, so few callers check them.
+// that the table fits, and a row that cannot fit becomes a table of its own, with a line for each cell; elsewhere each row
+// is one line. Standard output remembers its errors, so few callers check them.
 func Table(w io.Writer, header []string, rows [][]string) error {
 	var right []bool
 	var all [][]string
@@ -82,7 +83,9 @@ func Table(w io.Writer, header []string, rows [][]string) error {
 		}
 	}
 	if room := ColumnsOf(w); room > 0 {
-		narrow(width, room)
+		if !narrow(width, room) && header != nil && len(width) > 2 {
+			return records(w, all)
+		}
 	}
 	var b strings.Builder
 	for _, row := range all {
@@ -110,8 +113,29 @@ const (
 	leastColumn = 12
 )
 
-// narrow reduces the widest columns until a row fits into room cells, if it can.
-func narrow(width []int, room int) {
+// records writes each row below the first as a table with the columns header and cell. It omits empty cells.
+func records(w io.Writer, all [][]string) error {
+	for n, row := range all[1:] {
+		var lines [][]string
+		for i, cell := range row {
+			if cell != "" && i < len(all[0]) {
+				lines = append(lines, []string{all[0][i], cell})
+			}
+		}
+		if n > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := Table(w, nil, lines); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// narrow reduces the widest columns until a row fits into room cells, and reports whether it can.
+func narrow(width []int, room int) bool {
 	total := len(columnGap) * (len(width) - 1)
 	for _, n := range width {
 		total += n
@@ -124,10 +148,11 @@ func narrow(width []int, room int) {
 			}
 		}
 		if width[widest] <= leastColumn {
-			return
+			return false
 		}
 		width[widest]--
 	}
+	return true
 }
 
 // writeRow writes a row. Cells that are wider than their column continue on the next lines.

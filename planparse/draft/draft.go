@@ -117,7 +117,8 @@ const maxTitle = 120
 
 // Title returns text as one line that is valid in a plan's heading. It returns "" if no text remains.
 func Title(text, none string) string {
-	text = strings.Join(strings.Fields(fence.Line(text)), " ")
+	text = image.ReplaceAllString(strings.Join(strings.Fields(fence.Line(text)), " "), "$1")
+	text = link.ReplaceAllString(text, "$1")
 	text = strings.Join(strings.Fields(strings.Map(withoutMarks, underscores(text))), " ")
 	text = strings.TrimLeftFunc(text, func(r rune) bool { return !isWord(r) })
 	if utf8.RuneCountInString(text) > maxTitle {
@@ -125,6 +126,12 @@ func Title(text, none string) string {
 	}
 	return cmp.Or(text, none)
 }
+
+// image and link match what has a text and a target: "[text](url)", "[text][name]". A link may be around an image.
+var (
+	image = lazyre.New(`!\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])`)
+	link  = lazyre.New(`\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])`)
+)
 
 // withoutMarks replaces or removes a character with a meaning in markdown.
 func withoutMarks(r rune) rune {

@@ -241,3 +241,17 @@ func randomPlan(r *rand.Rand) Plan {
 	}
 	return a
 }
+
+// A link or an image in a heading is its text; brackets without a target stay.
+func TestTitleOfLink(t *testing.T) {
+	for text, want := range map[string]string{
+		"[![Voca library logo][logo]][voca]":    "Voca library logo",
+		"[![Logo](a.png)](https://x.org) Voca":  "Logo Voca",
+		"Use [the parser](p.md) and [names][n]": "Use the parser and names",
+		"Sort a[1] and [optional] things":       "Sort a(1) and (optional) things",
+	} {
+		if got := Title(text, ""); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

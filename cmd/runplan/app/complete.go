@@ -59,6 +59,7 @@ func addCompletions(a *cli.App, root *cobra.Command) {
 	if cmd, _, err := root.Find([]string{"gate"}); err == nil {
 		cmd.RegisterFlagCompletionFunc("only", c.completeGate)
 	}
+	cli.CompleteValues(root)
 	plainBash(root)
 }
 

@@ -19,7 +19,7 @@ func Main(a cli.App) int {
 		return script.EngineMain(a.Args[1:], a.Environ, a.Stdout)
 	}
 	a.SaveMemory()
-	a.Root, a.Words = newRootCommand, withRun
+	a.Root, a.Words = newRootCommand, impliedWords
 	return a.Execute(context.Background(), a.Args...)
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/setup"
 	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/trust"
 )
@@ -203,6 +204,9 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	if !errors.As(err, &unknown) {
 		return ""
 	}
+	if file := "-" + unknown.GetSpecifiedShortnames(); looksLikePlan(file) {
+		return "if it is a file, write " + cli.Word(file) + "; "
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
@@ -265,29 +269,64 @@ func argumentsAreUsage(c *cobra.Command) {
 	}
 }
 
+// impliedWords completes a command line: "run" before a plan, and "--" before a negative number.
+func impliedWords(root *cobra.Command, args []string) []string {
+	return withDashes(root, withRun(root, args))
+}
+
 // withRun inserts "run" if the command line begins with a plan.
 func withRun(root *cobra.Command, args []string) []string {
-	i := firstWord(root, args)
+	run, _, _ := root.Find([]string{"run"})
+	i := slices.Index(words(run, args), true)
 	if i < 0 || isCommand(root, args[i]) || !looksLikePlan(args[i]) {
 		return args
 	}
 	return append([]string{"run"}, args...)
 }
 
-// firstWord returns the index of the first argument that is not a flag, or -1. It skips the values of flags that take
-// one.
-func firstWord(root *cobra.Command, args []string) int {
-	run, _, _ := root.Find([]string{"run"})
-	for i := 0; i < len(args); i++ {
-		if !strings.HasPrefix(args[i], "-") {
-			return i
+// withDashes moves the words from a negative number on to the end, after "--". No flag is a digit.
+func withDashes(root *cobra.Command, args []string) []string {
+	cmd, _, err := root.Find(args)
+	if err != nil {
+		return args
+	}
+	var before, after []string
+	for i, isWord := range words(cmd, args) {
+		switch {
+		case args[i] == "--":
+			return args
+		case isWord && (after != nil || negative.MatchString(args[i])):
+			after = append(after, args[i])
+		default:
+			before = append(before, args[i])
 		}
-		name := strings.TrimLeft(args[i], "-")
-		if f := run.Flags().Lookup(name); f != nil && f.NoOptDefVal == "" {
+	}
+	if after == nil {
+		return args
+	}
+	return append(append(before, "--"), after...)
+}
+
+var negative = lazyre.New(`^-\d`)
+
+// words reports for each argument whether it is a word: neither a flag of a command nor the value of one.
+func words(cmd *cobra.Command, args []string) []bool {
+	is := make([]bool, len(args))
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			for k := range is[i+1:] {
+				is[i+1+k] = true
+			}
+			break
+		}
+		if is[i] = !strings.HasPrefix(args[i], "-") || negative.MatchString(args[i]); is[i] {
+			continue
+		}
+		if f := cmd.Flag(strings.TrimLeft(args[i], "-")); f != nil && f.NoOptDefVal == "" {
 			i++
 		}
 	}
-	return -1
+	return is
 }
 
 func isCommand(root *cobra.Command, word string) bool {

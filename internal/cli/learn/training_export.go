@@ -15,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/adapters"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training/chat"
@@ -66,6 +67,7 @@ dropped or kept, as
 		RunE: stoppable(a, o.trainingExport),
 	}, func(f *cli.Flags) {
 		f.StringVar(&o.format, "format", "", "output format")
+		cli.Values(f, "format", lists.Map(export.Formats(), func(x export.Format) string { return x.Name }))
 		f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
 		f.StringVar(&o.out, "out", "", "folder to write to")
 		f.StringVar(&o.BaseModel, "base-model", "", "model to train, as the trainer knows it")

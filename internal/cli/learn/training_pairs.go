@@ -83,6 +83,7 @@ remains, of the environment, the settings, copied files or training.canaries, th
 	}, func(f *cli.Flags) {
 		f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
 		f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+phrase.List(training.Stages()))
+		cli.Values(f, "stage", training.Stages())
 		o.rows.flags(f, "row")
 	})
 }

@@ -63,6 +63,7 @@ The plan is a TOML file for you to edit; runplan training curate reads it.
 	})
 	f := cmd.Flags()
 	f.StringVar(&o.stage, "stage", "", "stage to plan for (default: the weakest): "+phrase.List(training.Stages()))
+	cli.Values(f, "stage", training.Stages())
 	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
 	f.StringVar(&o.out, "out", "", "file to write the plan to")
 	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")

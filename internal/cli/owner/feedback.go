@@ -46,6 +46,7 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 		}),
 	}, func(f *cli.Flags) {
 		f.StringVar(&severity, "severity", "medium", "severity: "+strings.Join(feedback.Severities(), ", "))
+		cli.Values(f, "severity", feedback.Severities())
 		f.StringVar(&url, "on", "", "URL of the pull request or issue that it concerns; the fix is announced there")
 		f.StringVar(&id, "id", "", "id of lower-case letters, digits and dashes (default: generated)")
 	})

@@ -294,5 +294,6 @@ stays critical; a question becomes medium, a note low; --severity overrides this
 		}),
 	}, func(f *cli.Flags) {
 		f.StringVar(&severity, "severity", "", "severity (default: by the kind of the item)")
+		cli.Values(f, "severity", feedback.Severities())
 	})
 }

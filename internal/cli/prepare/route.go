@@ -80,18 +80,9 @@ func (r routeFlags) options(c config.Config, agent string, sums []runner.Summary
 	return routing.Options{
 		From: r.From, To: r.To, Env: env, Mode: cmp.Or(r.Mode, c.Routing.Mode), Workers: int(r.workers),
 		NoSpeculate:     r.NoSpeculate,
-		SequentialAfter: r.sequentialAfter, TeamsEnabled: c.Team.Enabled, Rules: rulesOf(c.Routing),
+		SequentialAfter: r.sequentialAfter, TeamsEnabled: c.Team.Enabled, Rules: cli.RoutingRules(c.Routing),
 		Models: modelsOf(c, agent), ModelOverride: overrides, History: historyOf(sums, agent),
 	}, nil
-}
-
-func rulesOf(c config.Routing) routing.Rules {
-	return routing.Rules{
-		ParallelScoreThreshold: c.ParallelScoreThreshold, SpeculateMaxOverlap: c.SpeculateMaxOverlap, Speculate: c.Speculate,
-		WorkerMemGB: c.WorkerMemThresholdGB, MaxWorkers: c.MaxWorkers, Score: c.Score, Team: c.Team, Class: c.Class,
-		ModelImplementation: c.ModelImplementation, ModelVerification: c.ModelVerification,
-		ModelArchitecture: c.ModelArchitecture, ModelWiring: c.ModelWiring, Escalate: c.ModelEscalateOnFail,
-	}
 }
 
 // modelsOf returns the model of each tier for an agent, from its settings or else its preset.

@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
@@ -65,6 +67,47 @@ func withLessons(a *cli.App, do func(ctx context.Context, lib *lessons.Library, 
 		}
 		return do(cmd.Context(), lib, own, args)
 	}
+}
+
+// changingLessons is [withLessons] for a command that writes lessons. It needs a repository, and locks the lessons, so
+// that two such commands do not take the same id.
+func changingLessons(a *cli.App,
+	do func(ctx context.Context, lib *lessons.Library, own string, args []string) error) func(
+	*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		root, err := inRepo(cmd.Context(), a, "lessons")
+		if err != nil {
+			return err
+		}
+		layout := journal.LayoutOf(root)
+		if err := layout.Make(); err != nil {
+			return cli.Fail(cli.ExitCannotRun, err, "")
+		}
+		locks := filepath.Join(layout.Root, "locks")
+		if err := os.MkdirAll(locks, 0o755); err != nil {
+			return cli.Fail(cli.ExitCannotRun, err, "")
+		}
+		unlock, err := atomicfile.Lock(filepath.Join(locks, "lessons"))
+		if err != nil {
+			return cli.Fail(cli.ExitCannotRun, err, "")
+		}
+		defer unlock()
+		return withLessons(a, do)(cmd, args)
+	}
+}
+
+// inRepo returns the root of the repository around the current folder. Without one there is no project that the files
+// could belong to.
+func inRepo(ctx context.Context, a *cli.App, what string) (string, error) {
+	root, err := a.RootHere(ctx)
+	if err == nil && root == "" {
+		err = cli.Usage(fmt.Errorf("not inside a git repository, so no project can have the %s", what),
+			"change into one, or make one: git init")
+	}
+	if err != nil {
+		return "", err
+	}
+	return root, cli.NoLinks(journal.LayoutOf(root))
 }
 
 // lessonsOf loads the lessons of all layers for the tree at root.
@@ -161,7 +204,7 @@ func newLessonsNewCommand(a *cli.App) *cobra.Command {
 		Long: `Write a new lesson into .runplan/lessons, with the next free id. With --regex it is syntactic
 and takes effect at once; without, it is semantic.`,
 		Args: cli.ExactlyOne("a title, in quotes"),
-		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, own string, args []string) error {
+		RunE: changingLessons(a, func(_ context.Context, lib *lessons.Library, own string, args []string) error {
 			id, err := lessons.NextID(lib)
 			if err != nil {
 				return cli.Usage(err, "")
@@ -189,7 +232,9 @@ and takes effect at once; without, it is semantic.`,
 		f.StringVar(&regex, "regex", "", "regular expression (RE2) that finds the mistake")
 		f.StringVar(&severity, "severity", "",
 			"blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
+		cli.Values(f, "severity", lessons.Severities())
 		f.StringVar(&category, "category", "", "one of the six categories (default silent-failures)")
+		cli.Values(f, "category", lessons.Categories())
 		f.StringSliceVar(&languages, "language", nil, "languages that it applies to (default all)")
 	})
 }
@@ -221,7 +266,7 @@ func newLessonsImportCommand(a *cli.App) *cobra.Command {
 are rejected with their line; small mistakes are corrected and reported. A lesson
 whose id is in use gets the next free one, unless --keep-ids makes it replace the other.`,
 		Args: cli.ExactlyOne("a folder of lessons"),
-		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, own string, args []string) error {
+		RunE: changingLessons(a, func(_ context.Context, lib *lessons.Library, own string, args []string) error {
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
 				return cli.Usage(fmt.Errorf("%s is not a folder", args[0]), "give the folder with the lesson files")
 			}

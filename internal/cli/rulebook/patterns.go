@@ -1,7 +1,6 @@
 package rulebook
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -96,7 +95,7 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 
 func newPatternsScanCommand(a *cli.App) *cobra.Command {
 	var only []string
-	return a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "a JSON object"}, &cobra.Command{
+	cmd := a.Command(cli.With{Exits: "0 1 2 5 130", JSON: "a JSON object"}, &cobra.Command{
 		Use:   "scan [PATHS]",
 		Short: "Run the rules on files",
 		Long: `Run the rules on the given files and folders, or on the current folder. In a repository
@@ -149,6 +148,17 @@ A finding of severity error fails. Unchecked files are listed.`,
 			return nil
 		}),
 	}, func(f *cli.Flags) { f.StringSliceVar(&only, "rule", nil, "run only these rules") })
+	cmd.RegisterFlagCompletionFunc("rule",
+		func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			_, rules, err := patternRules(cmd.Context(), a)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return lists.Map(rules, func(r patterns.Rule) string {
+				return cobra.CompletionWithDesc(r.ID, ui.Sanitize(r.Message))
+			}), cobra.ShellCompDirectiveNoFileComp
+		})
+	return cmd
 }
 
 // chosen returns the rules with the given ids, or all if no id is given.
@@ -249,7 +259,12 @@ Only generated files are replaced.`,
 			if err != nil {
 				return err
 			}
-			dir = cmp.Or(dir, filepath.Join(root, journal.DirName, "patterns"))
+			if dir == "" {
+				if _, err := inRepo(ctx, a, "rules"); err != nil {
+					return err
+				}
+				dir = filepath.Join(root, journal.DirName, "patterns")
+			}
 			p, err := needAstGrep(ctx, a, "rules cannot be checked without it")
 			if err != nil {
 				return err

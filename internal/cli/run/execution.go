@@ -241,7 +241,9 @@ func (x *Execution) result(res runner.Result) error {
 	case runner.OutcomeHuman:
 		return cli.Fail(cli.ExitHuman, err, "%s", x.whatToAnswer())
 	}
-	return cli.Fail(cli.ExitCannotRun, err, "fix it, then: runplan resume %s", x.Run[:8])
+	return cli.Fail(cli.ExitCannotRun, err,
+		"fix it, then: runplan resume %[1]s; if the fix is a commit: runplan discard %[1]s, and run the plan again",
+		x.Run[:8])
 }
 
 func (x *Execution) writeReport(s runner.Summary) error {

@@ -25,7 +25,11 @@ func NewConfigCommand(a *cli.App) *cobra.Command {
 		Use:   "config",
 		Short: "Show each setting and where its value comes from",
 		Long: `Show each setting, its value and its source: a file, a variable, or the default.
-The command line overrides variables, variables override .runplan/config.toml, and that overrides your own file.`,
+The command line overrides variables, variables override .runplan/config.toml, and that overrides your own file,
+$RUNPLAN_HOME/config.toml.
+
+Without RUNPLAN_HOME your files are in ~/.config/runplan ($XDG_CONFIG_HOME/runplan), or on macOS in
+~/Library/Application Support/runplan.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all := config.Describe(); keys {
@@ -123,8 +127,12 @@ func editConfig(ctx context.Context, a *cli.App, key string, value *string, user
 	if err != nil {
 		return cli.Usage(fmt.Errorf("%s: %w", cli.Rel(file), err), "runplan config --keys lists what can be set")
 	}
-	if _, err := config.LoadWith(files, a.Getenv, file, changed); err != nil {
+	loaded, err := config.LoadWith(files, a.Getenv, file, changed)
+	if err != nil {
 		return cli.Usage(err, "nothing was written; runplan config --keys lists what can be set")
+	}
+	if err := a.CheckSettings(loaded, key); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

@@ -82,6 +82,7 @@ never counted as 0: it is shown next to the sum. The command only reads the jour
 	}, func(f *cli.Flags) {
 		f.BoolVar(&all, "all", false, "all runs of the repository")
 		f.StringVar(&by, "by", "", "print sums instead of attempts, by "+strings.Join(ledger.Keys(), ", "))
+		cli.Values(f, "by", ledger.Keys())
 	})
 }
 

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/report"
 	"github.com/runplan/runplan/runner/trace"
 )
@@ -57,15 +59,51 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 	}
 	switch {
 	case len(found) == 0:
-		return cli.Usage(fmt.Errorf("%s: not a known run, line, commit, requirement, task or test", what),
-			"runplan trace --help lists the forms, runplan trace the names of the newest run")
+		hint := "runplan trace --help lists the forms, runplan trace the names of the newest run"
+		if command := t.ahead(ctx, what); command != "" {
+			hint = "the run branch has another version of the file: " + command
+		}
+		return cli.Usage(fmt.Errorf("%s: not a known run, line, commit, requirement, task or test", what), "%s", hint)
 	case len(found) > 1:
 		return cli.Usage(fmt.Errorf("%s has %d meanings", what, len(found)), "write one of: %s", strings.Join(found, ", "))
 	case answers[0] == nil:
 		return t.forward(ctx, run)
 	}
+	if !answers[0].Made {
+		if command := t.ahead(ctx, what); command != "" {
+			fmt.Fprintln(t.project.Stderr, "note: the run branch has another version of the file:", command)
+		}
+	}
 	return t.show(answers[0])
 }
+
+// ahead returns the command that traces WHAT, a file or a line of it, on the branch of a run that is not merged and
+// has another version of the file than the checked-out commit; "" if there is none.
+func (t *tracing) ahead(ctx context.Context, what string) string {
+	name, line, _ := strings.Cut(what, ":")
+	file, err := t.project.PlanPath(name)
+	if err != nil || filepath.IsAbs(file) || t.options.at != "" {
+		return ""
+	}
+	blob := func(commit string) string {
+		id, _ := t.project.Repo.Run(ctx, "rev-parse", "--verify", "--quiet", commit+":"+file)
+		return id
+	}
+	now := blob("HEAD")
+	for _, run := range t.runs[:min(len(t.runs), mostAhead)] {
+		branch := journal.RunBranch(run.Slug)
+		if id := blob("refs/heads/" + branch); id == "" || id == now {
+			continue
+		}
+		if _, err := t.project.Repo.Run(ctx, "merge-base", "--is-ancestor", "refs/heads/"+branch, "HEAD"); err != nil {
+			return "runplan trace " + cli.Word(name+":"+cmp.Or(line, "1")) + " --at " + branch
+		}
+	}
+	return ""
+}
+
+// mostAhead limits the runs whose branches are searched for a file, newest first.
+const mostAhead = 20
 
 // show prints an answer. If no run made the thing, it says so and returns a failure.
 func (t *tracing) show(a *trace.Answer) error {
