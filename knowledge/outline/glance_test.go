@@ -212,7 +212,10 @@ func TestScriptMemoryMatchesWholeFile(t *testing.T) {
 			"class A {\n\n", "const a = '{'\n\nfunction b() {}\n\nconst c = '}'\n", "describe('a', () => {\n  function b() {}\n\n  it('c');\n});\n",
 			"// it's {\n\nconst a = ':(';\n\n// a `b\n\nfunction c() {}\n\nlet d = /['`]/;\n\nfunction e() {}\n",
 			"a.b = function() {\n}\n", "(function() {\n})()\n",
-			"describe 'A'\n  it 'b'\n    c(function(){\n      return 1\n    })\n  end\nend\n"}
+			"describe 'A'\n  it 'b'\n    c(function(){\n      return 1\n    })\n  end\nend\n",
+			"a.b = function() {\n}\n\n// so\nc()\n", "// d\n", "// e\n", "// f\n",
+			"a.b = function() {\n}\n\n// so\n(function() {\n})()\n", // calls the function above the comment
+			"a.b = function() {\n}\n\n/* so */ /* it\n is */\n(function() {\n})()\n"}
 		for _, f := range corpus(t, LanguageOf(name)) {
 			texts = append(texts, spoiled(rnd, f, 6)...)
 		}

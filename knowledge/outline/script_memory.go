@@ -245,7 +245,7 @@ func (s *scriptSplitter) units(from, to int, indent string, around uint64, depth
 		if len(bytes.TrimSpace(line)) == 0 {
 			blank = true
 		} else {
-			if blank && beginsStatement(line, indent) {
+			if blank && beginsStatement(s.text[at:to], indent) {
 				b.add(s.text[checked:at])
 				checked = at
 				if b.even() {
@@ -341,18 +341,34 @@ func quotedLength(text []byte) int {
 
 func (b *scriptBalance) even() bool { return b.brackets == 0 && b.ticks%2 == 0 && !b.comment }
 
-// beginsStatement reports whether a line of an indentation can begin a statement or a member.
-func beginsStatement(line []byte, indent string) bool {
-	if len(line) <= len(indent) || string(line[:len(indent)]) != indent {
+// beginsStatement reports whether a text begins with a line of an indentation that can begin a statement or a member,
+// possibly after comments.
+func beginsStatement(text []byte, indent string) bool {
+	rest, ok := bytes.CutPrefix(text, []byte(indent))
+	if !ok || len(rest) == 0 || rest[0] <= ' ' {
 		return false
 	}
-	switch c := line[len(indent)]; {
-	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '$', c == '@', c == '#', c == '\'', c == '"':
-		return true
-	case c == '/':
-		return len(line) > len(indent)+1 && (line[len(indent)+1] == '/' || line[len(indent)+1] == '*')
+	for {
+		n := -1
+		switch {
+		case bytes.HasPrefix(rest, []byte("//")):
+			n = bytes.IndexByte(rest, '\n')
+		case bytes.HasPrefix(rest, []byte("/*")):
+			if n = bytes.Index(rest, []byte("*/")); n >= 0 {
+				n++
+			}
+		default:
+			c := byte('_')
+			if len(rest) > 0 {
+				c = rest[0]
+			}
+			return c|0x20 >= 'a' && c|0x20 <= 'z' || bytes.IndexByte([]byte("_$@#'\""), c) >= 0
+		}
+		if n < 0 {
+			return true
+		}
+		rest = bytes.TrimLeft(rest[n+1:], " \t\r\n")
 	}
-	return false
 }
 
 // unit makes a unit, with units of its own if it is a long block.
