@@ -265,3 +265,21 @@ func TestScriptMemoryMatchesWholeFile(t *testing.T) {
 		}
 	}
 }
+
+// A script is split although regular expressions in it have brackets, quotes and slashes, and divisions are none.
+func TestScriptsAreSplitAtRegularExpressions(t *testing.T) {
+	for text, want := range map[string]int{
+		"a(/\\(/)\n\nb()\n\nc()\n":                                      3,
+		"a = b.split(/[/(]/, 2)\n\nb()\n\nc()\n":                        3,
+		"x = function() { return /'{/ }\n\nb = /\\//\n\nc()\n":          3,
+		"a = b / (c\n\n/ d)\n\ne()\n":                                   2,
+		"a = (b) / c; d = '(' / 2\n\ne(f / '(/')\n\ng()\n":              3,
+		"<a href={b}/>\n\nc = [/(/, /[)]/]\n\nd = /'/ // it's\n\ne()\n": 4,
+	} {
+		m := NewScriptMemory()
+		m.Begin()
+		if got := len(m.Version(".js", []byte(text), &ScriptQuestion{}).units); got != want {
+			t.Errorf("%d pieces, want %d, of\n%s", got, want, text)
+		}
+	}
+}

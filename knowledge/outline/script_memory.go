@@ -36,7 +36,7 @@ type scriptFound struct {
 
 // NewScriptMemory returns an empty cache.
 func NewScriptMemory() *ScriptMemory {
-	return &ScriptMemory{units: recent.New[scriptSource](mostRemembered, func(f *scriptFound) int { return f.size }),
+	return &ScriptMemory{units: recent.New[scriptSource](4*mostRemembered, func(f *scriptFound) int { return f.size }),
 		seed: maphash.MakeSeed()}
 }
 
@@ -263,7 +263,8 @@ func (s *scriptSplitter) units(from, to int, indent string, around uint64, depth
 	return out
 }
 
-// scriptBalance counts what has to be closed before a statement ends. Brackets in strings and comments do not count.
+// scriptBalance counts what has to be closed before a statement ends. Brackets in strings, comments and
+// regular expressions do not count.
 type scriptBalance struct {
 	brackets int
 	ticks    int
@@ -300,8 +301,38 @@ func (b *scriptBalance) add(text []byte) {
 				return
 			}
 			i += n
+		case c == '/' && beforeRegexp(text[:i]):
+			i += regexpLength(text[i:])
 		}
 	}
+}
+
+// beforeRegexp reports whether a regular expression can follow a text, rather than a division.
+func beforeRegexp(text []byte) bool {
+	rest := bytes.TrimRight(text, " \t")
+	return len(rest) == 0 || bytes.IndexByte([]byte("\n(,=:[!&|?;{+~"), rest[len(rest)-1]) >= 0 ||
+		bytes.HasSuffix(rest, []byte("return"))
+}
+
+// regexpLength returns the length of the regular expression at the beginning of a text without its last slash, or 0 if
+// it does not end on its line.
+func regexpLength(text []byte) int {
+	class := false
+	for i := 1; i < len(text) && text[i] != '\n'; i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '[':
+			class = true
+		case ']':
+			class = false
+		case '/':
+			if !class {
+				return i
+			}
+		}
+	}
+	return 0
 }
 
 // loose reports whether a text has a word and a string with nothing between them, as languages have that are written
