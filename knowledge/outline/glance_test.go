@@ -212,7 +212,10 @@ func TestScriptMemoryMatchesWholeFile(t *testing.T) {
 			"class A {\n\n", "const a = '{'\n\nfunction b() {}\n\nconst c = '}'\n", "describe('a', () => {\n  function b() {}\n\n  it('c');\n});\n",
 			"// it's {\n\nconst a = ':(';\n\n// a `b\n\nfunction c() {}\n\nlet d = /['`]/;\n\nfunction e() {}\n",
 			"a.b = function() {\n}\n", "(function() {\n})()\n",
-			"describe 'A'\n  it 'b'\n    c(function(){\n      return 1\n    })\n  end\nend\n"}
+			"describe 'A'\n  it 'b'\n    c(function(){\n      return 1\n    })\n  end\nend\n",
+			"a.b = function() {\n}\n\n// so\nc()\n", "// d\n", "// e\n", "// f\n",
+			"a.b = function() {\n}\n\n// so\n(function() {\n})()\n", // calls the function above the comment
+			"a.b = function() {\n}\n\n/* so */ /* it\n is */\n(function() {\n})()\n"}
 		for _, f := range corpus(t, LanguageOf(name)) {
 			texts = append(texts, spoiled(rnd, f, 6)...)
 		}
@@ -259,6 +262,24 @@ func TestScriptMemoryMatchesWholeFile(t *testing.T) {
 		}
 		if pieces < sound*3/4 {
 			t.Errorf("%s: %d of %d versions are read by their pieces", name, pieces, sound)
+		}
+	}
+}
+
+// A script is split although regular expressions in it have brackets, quotes and slashes, and divisions are none.
+func TestScriptsAreSplitAtRegularExpressions(t *testing.T) {
+	for text, want := range map[string]int{
+		"a(/\\(/)\n\nb()\n\nc()\n":                                      3,
+		"a = b.split(/[/(]/, 2)\n\nb()\n\nc()\n":                        3,
+		"x = function() { return /'{/ }\n\nb = /\\//\n\nc()\n":          3,
+		"a = b / (c\n\n/ d)\n\ne()\n":                                   2,
+		"a = (b) / c; d = '(' / 2\n\ne(f / '(/')\n\ng()\n":              3,
+		"<a href={b}/>\n\nc = [/(/, /[)]/]\n\nd = /'/ // it's\n\ne()\n": 4,
+	} {
+		m := NewScriptMemory()
+		m.Begin()
+		if got := len(m.Version(".js", []byte(text), &ScriptQuestion{}).units); got != want {
+			t.Errorf("%d pieces, want %d, of\n%s", got, want, text)
 		}
 	}
 }

@@ -36,7 +36,7 @@ type scriptFound struct {
 
 // NewScriptMemory returns an empty cache.
 func NewScriptMemory() *ScriptMemory {
-	return &ScriptMemory{units: recent.New[scriptSource](mostRemembered, func(f *scriptFound) int { return f.size }),
+	return &ScriptMemory{units: recent.New[scriptSource](4*mostRemembered, func(f *scriptFound) int { return f.size }),
 		seed: maphash.MakeSeed()}
 }
 
@@ -245,7 +245,7 @@ func (s *scriptSplitter) units(from, to int, indent string, around uint64, depth
 		if len(bytes.TrimSpace(line)) == 0 {
 			blank = true
 		} else {
-			if blank && beginsStatement(line, indent) {
+			if blank && beginsStatement(s.text[at:to], indent) {
 				b.add(s.text[checked:at])
 				checked = at
 				if b.even() {
@@ -263,7 +263,8 @@ func (s *scriptSplitter) units(from, to int, indent string, around uint64, depth
 	return out
 }
 
-// scriptBalance counts what has to be closed before a statement ends. Brackets in strings and comments do not count.
+// scriptBalance counts what has to be closed before a statement ends. Brackets in strings, comments and
+// regular expressions do not count.
 type scriptBalance struct {
 	brackets int
 	ticks    int
@@ -300,8 +301,38 @@ func (b *scriptBalance) add(text []byte) {
 				return
 			}
 			i += n
+		case c == '/' && beforeRegexp(text[:i]):
+			i += regexpLength(text[i:])
 		}
 	}
+}
+
+// beforeRegexp reports whether a regular expression can follow a text, rather than a division.
+func beforeRegexp(text []byte) bool {
+	rest := bytes.TrimRight(text, " \t")
+	return len(rest) == 0 || bytes.IndexByte([]byte("\n(,=:[!&|?;{+~"), rest[len(rest)-1]) >= 0 ||
+		bytes.HasSuffix(rest, []byte("return"))
+}
+
+// regexpLength returns the length of the regular expression at the beginning of a text without its last slash, or 0 if
+// it does not end on its line.
+func regexpLength(text []byte) int {
+	class := false
+	for i := 1; i < len(text) && text[i] != '\n'; i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '[':
+			class = true
+		case ']':
+			class = false
+		case '/':
+			if !class {
+				return i
+			}
+		}
+	}
+	return 0
 }
 
 // loose reports whether a text has a word and a string with nothing between them, as languages have that are written
@@ -341,18 +372,34 @@ func quotedLength(text []byte) int {
 
 func (b *scriptBalance) even() bool { return b.brackets == 0 && b.ticks%2 == 0 && !b.comment }
 
-// beginsStatement reports whether a line of an indentation can begin a statement or a member.
-func beginsStatement(line []byte, indent string) bool {
-	if len(line) <= len(indent) || string(line[:len(indent)]) != indent {
+// beginsStatement reports whether a text begins with a line of an indentation that can begin a statement or a member,
+// possibly after comments.
+func beginsStatement(text []byte, indent string) bool {
+	rest, ok := bytes.CutPrefix(text, []byte(indent))
+	if !ok || len(rest) == 0 || rest[0] <= ' ' {
 		return false
 	}
-	switch c := line[len(indent)]; {
-	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '$', c == '@', c == '#', c == '\'', c == '"':
-		return true
-	case c == '/':
-		return len(line) > len(indent)+1 && (line[len(indent)+1] == '/' || line[len(indent)+1] == '*')
+	for {
+		n := -1
+		switch {
+		case bytes.HasPrefix(rest, []byte("//")):
+			n = bytes.IndexByte(rest, '\n')
+		case bytes.HasPrefix(rest, []byte("/*")):
+			if n = bytes.Index(rest, []byte("*/")); n >= 0 {
+				n++
+			}
+		default:
+			c := byte('_')
+			if len(rest) > 0 {
+				c = rest[0]
+			}
+			return c|0x20 >= 'a' && c|0x20 <= 'z' || bytes.IndexByte([]byte("_$@#'\""), c) >= 0
+		}
+		if n < 0 {
+			return true
+		}
+		rest = bytes.TrimLeft(rest[n+1:], " \t\r\n")
 	}
-	return false
 }
 
 // unit makes a unit, with units of its own if it is a long block.
