@@ -32,7 +32,7 @@ endif
 
 TEMPORAL := GOTOOLCHAIN=local $(GO)
 
-.PHONY: lines mutants help tools build cross test lint vet fmt generate fresh check demo recording site corpus fuzz storm attack precision bench retrieval selection weakened mutation dist test-sdk test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
+.PHONY: examples lines mutants help tools build cross test lint vet fmt generate fresh check demo recording site corpus fuzz storm attack precision bench retrieval selection weakened mutation dist test-sdk test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
