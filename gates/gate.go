@@ -8,6 +8,7 @@ package gates
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,16 @@ type Info struct {
 
 	Unset string `json:"-"` // why it is skipped: the project does not configure it
 	Off   bool   `json:"-"` // the configuration turns it off
+}
+
+// Nested reports whether the gate checks a project below the root of the tree.
+func (i Info) Nested() bool { return i.Root != "" && i.Root != "." }
+
+// Untouched reports whether a change has no file in the nested project of the gate. Then what is wrong with it as
+// before hides no failure of the change.
+func (i Info) Untouched(changed []string) bool {
+	return i.Nested() && len(changed) > 0 &&
+		!slices.ContainsFunc(changed, func(c string) bool { return within(c, i.Root) })
 }
 
 // Kind distinguishes programs, which report facts, from models, which give opinions.
@@ -168,7 +179,8 @@ type Proof struct {
 	Why         string      `json:"why,omitempty"`     // why it is uncalibrated
 	Named       bool        `json:"named,omitempty"`   // the tests were compared by name with those of the base
 	Missing     []string    `json:"missing,omitempty"` // tests that ran on the base and do not run now; at most 50
-	Base        *int        `json:"base,omitempty"`    // tests that pass on the base; nil if they are counted in another way
+	// tests that pass on the base; nil if they are counted in another way
+	Base *int `json:"base,omitempty"`
 	// with Named: passing tests that did not run on the base, including renamed ones; at most 100
 	New     []string `json:"new,omitempty"`
 	MoreNew int      `json:"more_new,omitempty"` // the number of omitted ones

@@ -64,15 +64,11 @@ func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
 	return tidy(w.rep, s.Redact), err
 }
 
-// apart reports whether the gate's project is below the root of the tree, the change does not touch it, and its tests do
-// not run on the base either. A website whose packages nobody installed does not stop the work on the rest.
+// apart reports whether the gate's project is below the root of the tree, the change does not touch it, and its tests
+// do not run on the base either. A website whose packages nobody installed does not stop the work on the rest.
 func (b builtin) apart(ctx context.Context, s Subject) bool {
-	if b.info.Root == "" || b.info.Root == "." || len(s.Changed) == 0 ||
-		slices.ContainsFunc(s.Changed, func(file string) bool { return within(file, b.info.Root) }) {
-		return false
-	}
-	if s.BaseTests == nil {
-		return true
+	if !b.info.Untouched(s.Changed) || s.BaseTests == nil {
+		return b.info.Untouched(s.Changed)
 	}
 	base, err := s.BaseTests(ctx, b.info.Name)
 	return len(base) == 0 && (err == nil || errors.Is(err, ErrHindered) || errors.Is(err, proc.ErrNotFound))

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lists"
@@ -45,15 +44,16 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 		rep.AddNote(fmt.Sprintf("it is unknown whether it failed before, at %s: %v", at, err))
 		return rep, nil
 	}
-	if said := missingPackage(info.Name, rep, before, s); said != "" {
+	if said := missingPackage(rep, before, s); said != "" {
 		return rep, fmt.Errorf("%w: a package is not installed, which the base, %s, needs as well: %s; install what the "+
-			"project depends on, or let [workspace] setup do it", gates.ErrHindered, at, said)
+			"project depends on, or let [workspace] setup do it", gates.ErrHindered, at,
+			said)
 	}
 	if said := crash(info, rep, before, s); said != "" {
 		return rep, fmt.Errorf("the test command ends before any test, as it did at the base, %s, so no change can be "+
 			"judged: %s; correct and commit it, or name the file in the batch that corrects it", at, said)
 	}
-	apart := func(f gates.Finding) bool { return unbuilt(f, rep, before) && untouched(info, s.Changed) }
+	apart := func(f gates.Finding) bool { return unbuilt(f, rep, before) && info.Untouched(s.Changed) }
 	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 &&
 		slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !apart(f) }) {
 		// If no test passes in the batch's tree, nothing shows that the code works.
@@ -70,16 +70,6 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 func unbuilt(f gates.Finding, now, before gates.Report) bool {
 	none := func(r gates.Report) bool { return r.Tests == nil || r.Tests.Total() == 0 }
 	return (f.Rule == gates.RuleBuild || f.Rule == "exit") && none(now) && none(before)
-}
-
-// Nested reports whether a gate checks a project below the root of the tree.
-func Nested(g gates.Info) bool { return g.Root != "" && g.Root != "." }
-
-// untouched reports whether a change has no file in the nested project of a gate. Then a build failure that existed
-// before hides no failure of the change.
-func untouched(g gates.Info, changed []string) bool {
-	return Nested(g) && len(changed) > 0 &&
-		!slices.ContainsFunc(changed, func(c string) bool { return strings.HasPrefix(c, g.Root+"/") })
 }
 
 // compare marks the errors of rep that are also in before as known, and lowers them to warnings. If an error occurs

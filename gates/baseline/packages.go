@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -15,30 +16,39 @@ import (
 
 // absent matches what Python, Node and Ruby say about a package that is not installed. The group is its name. The
 // last two ask for the metadata of an installed package, usually of the project itself.
-var absent = lazyre.New(`No module named '(\w+)|Cannot find (?:module|package) '((?:@[\w.-]+/)?[\w-][\w.-]*)|` +
+var absent = lazyre.New(`No module named '([\w.]+)|Cannot find (?:module|package) '((?:@[\w.-]+/)?[\w-][\w.-]*)|` +
 	`cannot load such file -- ([\w-]+)|No package metadata was found for ([\w.-]+)|` +
 	`The '([\w.-]+)' distribution was not found`)
 
 // missingPackage returns what a suite says about a package that is installed neither for the change nor for its base.
 // It returns "" if anything else is wrong, if the project itself has that name, or if the batch is about the package.
-func missingPackage(gate string, rep, before gates.Report, s gates.Subject) string {
-	had := lists.SetBy(before.Findings, func(f gates.Finding) string { return f.Identity(gate) })
+func missingPackage(rep, before gates.Report, s gates.Subject) string {
+	had := lists.SetBy(before.Findings, func(f gates.Finding) string { return absent.FindString(f.Message) })
 	said := ""
 	for _, f := range rep.Findings {
 		if f.Severity != gates.Error || f.Rule == "exit" { // an exit status has no cause of its own
 			continue
 		}
 		m := absent.FindStringSubmatch(f.Message)
-		if m == nil || !had[f.Identity(gate)] {
+		if m == nil || !had[m[0]] {
 			return ""
 		}
-		name, metadata := m[1]+m[2]+m[3], m[4]+m[5]
-		if metadata == "" && (strings.Contains(s.Batch.Title+"\n"+s.Batch.Text, name) ||
-			m[1] != "" && ofProject(s.Dir, name) || m[1] == "" && !declared(s.Dir, name)) {
+		name, _, _ := strings.Cut(m[1], ".")
+		name += m[2] + m[3]
+		own := m[1] != "" && ofProject(s.Dir, name)
+		if own {
+			name = m[1][strings.LastIndexByte(m[1], '.')+1:]
+		}
+		installed := m[4]+m[5] != ""
+		if !installed && (strings.Contains(s.Batch.Title+"\n"+s.Batch.Text, name) || own && !built(s.Dir, m[1]) ||
+			m[1] == "" && !declared(s.Dir, name)) {
 			return ""
 		}
 		if said == "" {
 			said, _, _ = strings.Cut(f.Message[strings.Index(f.Message, m[0]):], "\n")
+			if own {
+				said += ", which the build of the project writes"
+			}
 		}
 	}
 	return said
@@ -54,6 +64,18 @@ func ofProject(dir, name string) bool {
 		}
 	}
 	return false
+}
+
+// built reports whether the settings of the build name a Python module, such as a file with the version, or compiled
+// code. Installing the project writes it.
+func built(dir, module string) bool {
+	named := regexp.MustCompile(regexp.QuoteMeta(strings.ReplaceAll(module, ".", "/")) + `\.py|["']` +
+		regexp.QuoteMeta(module) + `["']`)
+	return strings.Contains(module, ".") && slices.ContainsFunc([]string{"pyproject.toml", "setup.cfg", "setup.py"},
+		func(name string) bool {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			return err == nil && named.Match(text)
+		})
 }
 
 // declared reports whether a file of the root asks for a package of Node or Ruby. A gem may have a longer name than the

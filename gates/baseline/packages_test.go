@@ -11,6 +11,7 @@ import (
 
 func TestMissingPackage(t *testing.T) {
 	python := "tests.test_pdf: collection failure E ModuleNotFoundError: No module named 'pdfplumber'"
+	version := "tests.test_add: collection failure E ModuleNotFoundError: No module named 'x._version'"
 	node := "Cannot find package 'left-pad' imported from /room/a.test.js"
 	metadata := "tests.test_x: collection failure E importlib.metadata.PackageNotFoundError: No package metadata was " +
 		"found for x"
@@ -32,11 +33,22 @@ func TestMissingPackage(t *testing.T) {
 		"neither side has it": {nil, "", broken(python), broken(python), "No module named 'pdfplumber'"},
 		"the exit status adds nothing": {nil, "", gates.Report{Findings: append(broken(python).Findings, exit)},
 			broken(python), "No module named 'pdfplumber'"},
-		"the change needs it first":  {nil, "", broken(python), broken(), ""},
-		"something else fails, too":  {nil, "", broken(python, "invalid syntax"), broken(python, "invalid syntax"), ""},
-		"the batch is about it":      {nil, "Install pdfplumber.", broken(python), broken(python), ""},
-		"a module of the project":    {map[string]string{"src/pdfplumber.py": ""}, "", broken(python), broken(python), ""},
-		"a package of the project":   {map[string]string{"lib/pdfplumber/x.py": ""}, "", broken(python), broken(python), ""},
+		"a new test needs it, too": {nil, "", broken(python, "tests.test_new: E No module named 'pdfplumber'"), broken(python),
+			"No module named 'pdfplumber'"},
+		"the change needs it first": {nil, "", broken(python), broken(), ""},
+		"something else fails, too": {nil, "", broken(python, "invalid syntax"), broken(python, "invalid syntax"), ""},
+		"the batch is about it":     {nil, "Install pdfplumber.", broken(python), broken(python), ""},
+		"a module of the project":   {map[string]string{"src/pdfplumber.py": ""}, "", broken(python), broken(python), ""},
+		"a package of the project":  {map[string]string{"lib/pdfplumber/x.py": ""}, "", broken(python), broken(python), ""},
+		"a module of the project that its build writes": {map[string]string{"src/x/a.py": "",
+			"pyproject.toml": "version-file = 'src/x/_version.py'\n"}, "Change x.", broken(version), broken(version),
+			"No module named 'x._version', which the build of the project writes"},
+		"compiled code of the project": {map[string]string{"x/a.py": "", "setup.py": "Extension('x._version', [])\n"}, "",
+			broken(version), broken(version), "No module named 'x._version', which the build of the project writes"},
+		"the batch writes it": {map[string]string{"x/a.py": "", "setup.py": "Extension('x._version', [])\n"},
+			"Write _version.", broken(version), broken(version), ""},
+		"another module of the project": {map[string]string{"x/a.py": "", "setup.py": "Extension('x._speed', [])\n"}, "",
+			broken(version), broken(version), ""},
 		"an undeclared Node package": {nil, "", broken(node), broken(node), ""},
 		"a declared Node package": {map[string]string{"package.json": `{"dependencies":{"left-pad":"1"}}`}, "",
 			broken(node), broken(node), "Cannot find package 'left-pad' imported from /room/a.test.js"},
@@ -60,7 +72,7 @@ func TestMissingPackage(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got := missingPackage("tests", c.now, c.before, gates.Subject{Dir: dir, Batch: planparse.Batch{Text: c.batch}})
+			got := missingPackage(c.now, c.before, gates.Subject{Dir: dir, Batch: planparse.Batch{Text: c.batch}})
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

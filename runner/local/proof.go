@@ -221,7 +221,7 @@ func (w *work) redWords(at string, red []redAt) string {
 	if nameless := slices.DeleteFunc(slices.Clone(red),
 		func(r redAt) bool { return baseline.Tells(r.finding) }); len(nameless) > 0 {
 		who := "each batch"
-		if !slices.ContainsFunc(nameless, func(r redAt) bool { return !baseline.Nested(r.gate) }) {
+		if !slices.ContainsFunc(nameless, func(r redAt) bool { return !r.gate.Nested() }) {
 			who = "each batch that changes files of the same project"
 		}
 		return text + who + " fails on it until it is corrected, because it names no test: " + list(nameless)

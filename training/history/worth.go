@@ -35,6 +35,8 @@ func (w *work) untaught(q query) string {
 			!slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path })
 	}):
 		return "a file of code that it changes is not shown"
+	case len(w.code()) == 0:
+		return "only tests change"
 	case w.redone():
 		return redone
 	}
@@ -46,21 +48,22 @@ func (w *work) untaught(q query) string {
 
 // wordsForTold is the number of words of a change for which its task must have more than one. docs/training.md says how
 // it was chosen.
-const wordsForTold = 5
+const wordsForTold = 4
 
-// said counts the different words of the changed lines, and those of them that the task has. Tests count only if
-// nothing else changes, because a task rarely names their cases.
+// code returns the changes of files that are not tests.
+func (w *work) code() []*change {
+	return lists.Filter(w.changes, func(c *change) bool { return !language.IsTest(c.path) })
+}
+
+// said counts the different words of the changed code, and those of them that the task has. Tests do not count, because
+// a task rarely names their cases. So no commit of tests alone makes an example of edits.
 func (w *work) said() (said, all int) {
 	asked := map[string]bool{}
 	chunks.EachWord(link.ReplaceAllString(w.task, ""), func(s string) {
 		asked[s] = !emptyWords.Has(s) && !stopWords.Has(s)
 	})
-	code := lists.Filter(w.changes, func(c *change) bool { return !language.IsTest(c.path) })
-	if len(code) == 0 {
-		code = w.changes
-	}
 	seen := map[string]bool{}
-	for _, c := range code {
+	for _, c := range w.code() {
 		for _, h := range c.hunks {
 			chunks.EachWord(c.old(h)+"\n"+c.now(h), func(s string) {
 				if len(s) < 3 || seen[s] {
@@ -92,10 +95,7 @@ const longFigure = 3
 // invented returns why only the author could know the figures and links of an answer, or "". Tests may choose their
 // own.
 func (w *work) invented(prompt string) string {
-	for _, c := range w.changes {
-		if language.IsTest(c.path) {
-			continue
-		}
+	for _, c := range w.code() {
 		for _, h := range c.hunks {
 			text := c.now(h)
 			for _, n := range figureRE.FindAllString(text, -1) {
