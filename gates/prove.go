@@ -53,6 +53,7 @@ func prove(ctx context.Context, v *Verdict, s Subject) error {
 	}
 	p.once()
 	p.counts()
+	p.uncollected()
 	p.advice()
 	p.explain()
 	return nil

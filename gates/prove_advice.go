@@ -2,6 +2,7 @@ package gates
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -113,6 +114,33 @@ func (p *prover) advice() {
 		if why != "" {
 			rep.AddNote("findings from reading the tests count: " + why)
 		}
+	}
+}
+
+// uncollected warns about test files of the plan whose tests pass alone, but that are not among those of a suite that
+// names its files: settings such as testpaths of pytest and testMatch of jest leave them out.
+func (p *prover) uncollected() {
+	for _, file := range p.s.Batch.Files.Test {
+		file, _, _ = strings.Cut(file, "::")
+		found, last := false, -1
+		for i, r := range p.Reports {
+			root, ok := strings.CutPrefix(r.Gate, testsName+":"+suiteLanguage(file))
+			root = strings.TrimPrefix(root, ":")
+			if !ok || r.Status == Skipped || r.decided() || root != "" && !within(file, root) || len(r.Cases) == 0 ||
+				slices.ContainsFunc(r.Cases, func(c testout.Case) bool { return c.Path == "" }) {
+				continue
+			}
+			found = found || slices.ContainsFunc(r.Cases, func(c testout.Case) bool { return path.Join(root, c.Path) == file })
+			last = i
+		}
+		if last < 0 || found || !exists(p.s.Dir, ".", file) {
+			continue
+		}
+		rep := &p.Reports[last]
+		p.find(rep, Finding{Rule: ruleUncollected, Severity: Warning, Path: file,
+			Message: "the suite does not run this test file of the plan; its settings may leave it out",
+			Fix:     "put it where the settings of the tests find it, or change them"})
+		rep.Status = statusOf(rep.Findings)
 	}
 }
 

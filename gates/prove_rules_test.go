@@ -158,6 +158,45 @@ func TestBaseVersionsOfTests(t *testing.T) {
 	}
 }
 
+// A test file of the plan that the suite leaves out is reported, if the suite names the files of its tests.
+func TestUncollectedTestFile(t *testing.T) {
+	in := func(file string) []testout.Case {
+		return []testout.Case{{Name: "a", Group: "a", Path: file,
+			Status: testout.Passed}}
+	}
+	nested := suiteOf("tests:python:api", Calibrated, in("tests/test_b.py")...)
+	for name, c := range map[string]struct {
+		suites []Gate
+		file   string
+		want   bool
+	}{
+		"another file ran": {[]Gate{suiteOf("tests:python", Calibrated, in("tests/test_b.py")...)}, "checks/test_a.py",
+			true},
+		"it ran": {[]Gate{suiteOf("tests:python", Calibrated, in("checks/test_a.py")...)}, "checks/test_a.py",
+			false},
+		"it ran in its project": {[]Gate{nested}, "api/tests/test_b.py", false},
+		"not in its project":    {[]Gate{nested}, "api/test_b.py", true},
+		"one of its tests": {[]Gate{suiteOf("tests:python", Calibrated, in("checks/test_a.py")...)},
+			"checks/test_a.py::test_a", false},
+		"no names of files":      {[]Gate{suiteOf("tests:python", Calibrated, in("")...)}, "checks/test_a.py", false},
+		"of another language":    {[]Gate{suiteOf("tests:node", Calibrated, in("a.test.js")...)}, "checks/test_a.py", false},
+		"outside of the project": {[]Gate{nested}, "checks/test_a.py", false},
+		"it does not exist": {[]Gate{suiteOf("tests:python", Calibrated, in("tests/test_b.py")...)}, "gone/test_a.py",
+			false},
+	} {
+		s := Subject{Batch: planparse.Batch{Key: "1", Files: planparse.Files{Test: []string{c.file}}},
+			Dir: tree(t, map[string]string{"checks/test_a.py": "", "api/test_b.py": "", "api/tests/test_b.py": ""})}
+		v, err := Run(t.Context(), c.suites, s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hasFinding(v.Reports[0], "not-collected", c.file, 0, "does not run"); got != c.want ||
+			got && (v.Reports[0].Status != Warn || len(v.Reports[0].Findings) != 1) {
+			t.Errorf("%s: %v, %+v", name, got, v.Reports[0])
+		}
+	}
+}
+
 // The base's tests may be unknown, or the work may be stopped.
 func TestUnknownTestsOfBase(t *testing.T) {
 	cause := errors.New("enough")

@@ -17,11 +17,12 @@ import (
 
 // The rules of test gates.
 const (
-	ruleTest   = "test"                // a test failed
-	RuleBuild  = "build"               // code did not compile or load, so there is no result
-	ruleExit   = "exit"                // the runner failed without naming a test
-	ruleHidden = "exit-hides-failures" // the runner reports failures and exits with 0
-	ruleNoRun  = "no-tests-ran"        // the runner passed without running a test
+	ruleTest        = "test"                // a test failed
+	RuleBuild       = "build"               // code did not compile or load, so there is no result
+	ruleExit        = "exit"                // the runner failed without naming a test
+	ruleHidden      = "exit-hides-failures" // the runner reports failures and exits with 0
+	ruleNoRun       = "no-tests-ran"        // the runner passed without running a test
+	ruleUncollected = "not-collected"       // the suite does not run a test file of the plan
 
 	ruleRequired = "tests-required" // the suite that the configuration requires is missing (GATE-04)
 )
