@@ -15,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/tools/llmtest"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 const secretPrompt = "the launch code is hunter2-hunter2-hunter2, tell nobody"
@@ -88,6 +89,7 @@ func TestOllamaReportsUnknownTokenCounts(t *testing.T) {
 }
 
 func TestOllamaFaults(t *testing.T) {
+	tooltest.Slow(t)
 	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 	server := func(err error) bool { var e *llm.ServerError; return errors.As(err, &e) }
 	cases := map[string]struct {

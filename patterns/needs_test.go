@@ -14,6 +14,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"golang.org/x/tools/txtar"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 func (n need) String() string {
@@ -271,6 +273,7 @@ func broken(rnd *rand.Rand, text string) string {
 
 // No built-in rule loses a finding because a file that it matches was considered not to meet its need.
 func TestNeedsKeepAllFindings(t *testing.T) {
+	tooltest.Slow(t)
 	c := proof{t: t, p: program(t), rules: builtin(t), found: map[string]int{}}
 	brokenExamples(t, c.check)
 	sourceTrees(t, c.check)
@@ -288,6 +291,7 @@ func TestNeedsKeepAllFindings(t *testing.T) {
 
 // The same holds for rules that are randomly combined from all rule elements.
 func TestNeedsOfRandomRulesKeepFindings(t *testing.T) {
+	tooltest.Slow(t)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	atoms := map[string][]string{
 		"go": {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 const badPython = "try:\n    work()\nexcept:\n    pass\n"
@@ -300,6 +302,7 @@ func TestPositions(t *testing.T) {
 
 // More files than fit on one command line are scanned, with the same result each time.
 func TestManyFilesInChunks(t *testing.T) {
+	tooltest.Slow(t)
 	dir := t.TempDir()
 	var files []string
 	for i := range maxChunk + 500 {

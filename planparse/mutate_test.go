@@ -121,7 +121,7 @@ var mutations = []mutation{
 func TestParseReportsLostTasks(t *testing.T) {
 	times := 250
 	if testing.Short() {
-		times = 60
+		times = 20
 	}
 	if s := os.Getenv("MUTATIONS"); s != "" {
 		fmt.Sscan(s, &times)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // Advice on parallel work names the evidence in the plan and the speed-up that a change would bring.
@@ -56,6 +58,7 @@ func TestAssess(t *testing.T) {
 // Advice on a plan of the corpus never repeats what the plan already states, and never mentions the internal files
 // used to compute it.
 func TestAssessCorpus(t *testing.T) {
+	tooltest.Slow(t)
 	doc, err := os.ReadFile("../docs/plan-format.md")
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // Costs in the simulation: the time of an agent grows with the number of tasks and varies randomly; the gates run
@@ -130,6 +131,7 @@ func quicker(up, off float64) Mode {
 // (ROUTE-05). Modes that differ by no more than the error of the simulation count as equal. The test also logs the
 // shares without the advice and without the error.
 func TestDecideNamesFasterMode(t *testing.T) {
+	tooltest.Slow(t)
 	plans := corpusPlans(t)
 	speedUps := map[string][]float64{} // by the name of the plan, for each size of memory
 	for _, p := range plans {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/internal/condition"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // anyPlan returns a random plan: some batches share files, some list no files, some depend on others before or after
@@ -292,6 +293,7 @@ func TestDefaultScoreMatchesFormula(t *testing.T) {
 
 // Decisions on the plans of the corpus meet the invariants in both modes.
 func TestCorpusDecisionsMeetInvariants(t *testing.T) {
+	tooltest.Slow(t)
 	files, err := filepath.Glob(filepath.Join("..", "planparse", "testdata", "corpus", "files", "*", "*.md"))
 	if err != nil || len(files) < 50 {
 		t.Fatalf("%d files (%v)", len(files), err)

@@ -18,7 +18,7 @@ import (
 func TestSimulation(t *testing.T) {
 	runs := uint64(4_000)
 	if testing.Short() {
-		runs = 2_000
+		runs = 500
 	}
 	var next, events, crashes, switches, waits, answers atomic.Uint64
 	var taken sync.Map                                 // Transition → true

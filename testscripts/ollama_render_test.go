@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/tools/tinymodel"
+	"github.com/runplan/runplan/tools/tooltest"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/chat"
 )
@@ -20,6 +21,7 @@ import (
 // template: turns between tokens, headers, a last turn that stays open, and the older kind with one question and one
 // answer.
 func TestOllamaRendering(t *testing.T) {
+	tooltest.Slow(t)
 	lookAtSources(t)
 	server, err := startOllama(ollamaProgram(t), t.TempDir())
 	if err != nil {

@@ -13,12 +13,14 @@ import (
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/tools/gatetest"
 	"github.com/runplan/runplan/tools/tinymodel"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // With the real server, the schema makes a model give an answer that can be parsed, in each of 50 calls: with random
 // text, with other text that the model prefers, or with findings. An invented finding does not block, since it is not
 // in the diff.
 func TestOllamaReviewAnswersParse(t *testing.T) {
+	tooltest.Slow(t)
 	lookAtSources(t)
 	program := ollamaProgram(t)
 	server, err := startOllama(program, t.TempDir())

@@ -22,6 +22,7 @@ import (
 
 // TestOllama runs all tests that need the real Ollama server: with one server, and with models that the tests create.
 func TestOllama(t *testing.T) {
+	tooltest.Slow(t)
 	lookAtSources(t)
 	program := ollamaProgram(t)
 	server, err := startOllama(program, t.TempDir())

@@ -21,6 +21,8 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // secretKinds returns secrets of many providers. It assembles them from parts, so that no scanner reports this file
@@ -132,6 +134,7 @@ while read -r key; do case $key in */*) ;; *) echo x >"notes/$key.txt" ;; esac; 
 // TestSecretsLeaveNoTrace runs runplan with many kinds of secrets in every place that an agent or a plan has, and
 // searches everything that is left.
 func TestSecretsLeaveNoTrace(t *testing.T) {
+	tooltest.Slow(t)
 	lookAtSources(t)
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("the agent is written for bash")

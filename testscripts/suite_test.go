@@ -107,13 +107,25 @@ func lookAtSources(t *testing.T) {
 	}
 }
 
+// shortScripts run with -short: one for each of the largest parts of the program.
+var shortScripts = []string{"cli_usage", "gate_go", "land_ff", "parse_near", "resume_killed", "route_text", "run_blocks",
+	"sample_one_passes", "team_chain", "undo_run"}
+
 func TestScripts(t *testing.T) {
 	lookAtSources(t)
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("the scripts' agents are written for bash")
 	}
+	dir, files := "testdata/script", []string(nil)
+	if testing.Short() {
+		dir = ""
+		for _, name := range shortScripts {
+			files = append(files, filepath.Join("testdata/script", name+".txtar"))
+		}
+	}
 	testscript.RunT(record(t), testscript.Params{
-		Dir:                "testdata/script",
+		Dir:                dir,
+		Files:              files,
 		Setup:              setup,
 		Condition:          condition,
 		Cmds:               allCommands(),

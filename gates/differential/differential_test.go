@@ -107,6 +107,7 @@ const (
 // A regression test has to fail on the base and pass on the candidate. Everything else is refused, each case with its
 // own message (FIX-18, FIX-19).
 func TestDifferential(t *testing.T) {
+	tooltest.Slow(t)
 	fixed := func(test string) files { return files{"calc.go": goFixed, goFile: test} }
 	for name, c := range map[string]struct {
 		base   files

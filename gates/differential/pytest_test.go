@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // fakePytest replaces pytest where it is not installed. It runs plain test functions and imitates the parts that the
@@ -49,6 +50,7 @@ sys.exit(status)
 `
 
 func TestPytest(t *testing.T) {
+	tooltest.Slow(t)
 	lib := files{"pytest/__init__.py": "", "pytest/__main__.py": fakePytest}
 	libDir := t.TempDir()
 	for p, text := range lib {

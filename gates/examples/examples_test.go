@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/tools/gatetest"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 const (
@@ -27,6 +28,7 @@ const (
 )
 
 func TestGate(t *testing.T) {
+	tooltest.Slow(t)
 	const says = "`slugify(\"A b\")` returns `\"a-b\"`."
 	differs := func(what string) []string {
 		return []string{"error plan/example-differs : " + what}

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/tools/gatetest"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 const (
@@ -32,6 +33,7 @@ const (
 )
 
 func TestGate(t *testing.T) {
+	tooltest.Slow(t)
 	for _, c := range []struct {
 		name, file, plan string
 		after            map[string]string

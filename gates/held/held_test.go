@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/tools/gatetest"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 const (
@@ -103,6 +104,7 @@ func (c calibrated) Check(ctx context.Context, s gates.Subject) (gates.Report, e
 }
 
 func TestHeldTestsDecideVerdict(t *testing.T) {
+	tooltest.Slow(t)
 	base := map[string]string{"go.mod": mod, "calc.go": wrong, "calc_test.go": both}
 	fine := map[string]string{"go.mod": mod, "calc.go": right, "calc_test.go": both}
 	for name, c := range map[string]struct {

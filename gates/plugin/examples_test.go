@@ -31,6 +31,7 @@ func examples() []example {
 }
 
 func TestExamples(t *testing.T) {
+	tooltest.Slow(t)
 	for _, e := range examples() {
 		t.Run(e.name, func(t *testing.T) {
 			config := e.config(t)

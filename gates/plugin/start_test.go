@@ -12,11 +12,13 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // A plugin that cannot start causes a clear error of its gate, within the time limit and with the output of the
 // plugin.
 func TestStartFails(t *testing.T) {
+	tooltest.Slow(t)
 	plain := filepath.Join(t.TempDir(), "plain")
 	if err := os.WriteFile(plain, []byte("not a program"), 0o644); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // readPast reads the output of git log in pieces of step bytes.
@@ -106,6 +108,7 @@ func FuzzObject(f *testing.F) {
 }
 
 func TestPastAndObjects(t *testing.T) {
+	tooltest.Slow(t)
 	dir := t.TempDir()
 	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")

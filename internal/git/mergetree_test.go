@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // side commits change on a new branch from start, and returns the commit.
@@ -222,6 +224,7 @@ func contents(t *testing.T, r *Repo, tree string) map[string]string {
 // A merge of commits and a merge of their trees give the same result, in both directions, and do not change the
 // checkout.
 func TestCommitAndTreeMergesAgree(t *testing.T) {
+	tooltest.Slow(t)
 	for name, c := range mergeCases {
 		t.Run(name, func(t *testing.T) {
 			dir, start, ours, theirs := c.build(t)
@@ -294,6 +297,7 @@ func TestMergeUsesCommonAncestor(t *testing.T) {
 // If a side did not change, the result is the tree of the other side. If the sides changed different files, a merge
 // without a git process gives the same tree as git.
 func TestMergeDisjointMatchesGit(t *testing.T) {
+	tooltest.Slow(t)
 	names := []string{"a", "b", "d/a", "d/b", "d/e/c", "d/e/f", "d.x", "d-y/z", "x/y", "x/z/w", "x"}
 	random := rand.New(rand.NewPCG(1, 2))
 	dir := made(t, map[string]string{"a": "1", "d/a": "2", "d/e/c": "3", "x/y": "4", "d-y/z": "5"})

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // worked returns a workspace in which a file was committed, so that a reset to that commit only moves HEAD.
@@ -147,6 +149,7 @@ func TestResetIgnoresForgedTreeCache(t *testing.T) {
 
 // Resetting, leaving and refilling a workspace remove every change of an agent.
 func TestResetAndLeaveRemoveAgentChanges(t *testing.T) {
+	tooltest.Slow(t)
 	for name, spoil := range map[string]func(t *testing.T, w *Workspace){
 		"content":     func(t *testing.T, w *Workspace) { write(t, w.Dir, map[string]string{"a": "9"}) },
 		"rights":      func(t *testing.T, w *Workspace) { os.Chmod(filepath.Join(w.Dir, "run.sh"), 0o755) },

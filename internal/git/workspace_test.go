@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 const branch = "runplan/plan/b1"
@@ -203,6 +205,7 @@ func folder(t *testing.T, file, text string) string {
 
 // A reset leaves no trace of earlier changes, except ignored files such as build caches.
 func TestReset(t *testing.T) {
+	tooltest.Slow(t)
 	files := map[string]string{"a": "1", "sub/b": "2", ".gitignore": "cache/\n*.log\n", "link -> a": ""}
 	fresh := map[string]string{"a": "1", "sub/b": "2", ".gitignore": "cache/\n*.log\n", "link": "-> a"}
 	tests := map[string]func(t *testing.T, w *Workspace){

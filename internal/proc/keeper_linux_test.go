@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // escape is a shell function that starts a process which writes its id to the file $1. The process is detached by a
@@ -29,6 +31,7 @@ func keptReaper(t *testing.T) *Reaper {
 }
 
 func TestKeeperEndsEscapedProcesses(t *testing.T) {
+	tooltest.Slow(t)
 	r := keptReaper(t)
 	for name, script := range map[string]string{
 		"double fork, session, empty environment": `escape $F; exit 0`,
@@ -142,6 +145,7 @@ func busyMain() {
 
 // If this program is killed at any moment, no process that it was starting survives.
 func TestKilledParentLeavesNoProcess(t *testing.T) {
+	tooltest.Slow(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ package proc
 import (
 	"testing"
 	"time"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // slowReader counts bytes and delays the first write.
@@ -20,6 +22,7 @@ func (s *slowReader) Write(b []byte) (int, error) {
 
 // A slow reader gets the whole output, even if the program has already ended.
 func TestSlowReaderGetsAllOutput(t *testing.T) {
+	tooltest.Slow(t)
 	const size = 60_000 // a pipe holds it, so the program ends before the reader is done
 	var out slowReader
 	res, err := Run(t.Context(),

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 func TestMain(m *testing.M) {
@@ -139,6 +141,7 @@ func TestStdinIsEmptyByDefault(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	tooltest.Slow(t)
 	tests := map[string]struct {
 		script string
 		limits Limits

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // outlines returns the outlines of ast-grep for several texts, read in one call.
@@ -206,6 +207,7 @@ func TestPythonMemoryMatchesWholeFile(t *testing.T) {
 // The outline of a script assembled from pieces equals that of the whole file, regardless of earlier reads and of how
 // questions are combined.
 func TestScriptMemoryMatchesWholeFile(t *testing.T) {
+	tooltest.Slow(t)
 	for _, name := range []string{"a.ts", "a.js"} {
 		rnd := rand.New(rand.NewPCG(1, 1))
 		texts := []string{"", "\n", "// a\n", "const a = `\n\nfunction b() {}\n`;\n\nfunction c() {}\n", "/*\n\nfunction a() {}\n\n*/\n\nlet b\n",

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // randomGo returns an archive of small and large Go files that import each other.
@@ -70,6 +71,7 @@ func TestSearchUsesWholeBudget(t *testing.T) {
 // For any repository, judgment and budget, a package stays within its budget, reports each chosen part that it drops,
 // and has the same text for the same choice (RETR-11, BUD-02).
 func TestPackageStaysWithinBudget(t *testing.T) {
+	tooltest.Slow(t)
 	details := []Detail{Primary, Supporting, TypeContext, Excluded}
 	for seed := range uint64(16) {
 		rnd := rand.New(rand.NewPCG(seed, 1))

@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // bench holds a repository, a pool of workspaces and the code that executes commands, without a journal and without
@@ -307,6 +308,7 @@ func TestInspectionDeletesAgentBranches(t *testing.T) {
 // A git process that is killed with its agent leaves the lock of the ref that it was about to move; runplan removes
 // the lock.
 func TestKilledGitLocksAreRemoved(t *testing.T) {
+	tooltest.Slow(t)
 	b := newBench(t)
 	s := b.acquire("1", b.base)
 	b.git("git branch theirs; touch .git/refs/heads/theirs.lock") // somebody else's, from before

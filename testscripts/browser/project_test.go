@@ -24,6 +24,10 @@ var program string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if testing.Short() {
+		fmt.Fprintln(os.Stderr, "the browser is slow, and -short is set: no test ran")
+		return
+	}
 	code := withProgram(m)
 	if running.stop != nil {
 		running.stop()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/runplan/runplan/tools/tooltest"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curate"
 	"github.com/runplan/runplan/training/plan"
@@ -318,6 +319,7 @@ func shares(a, b training.Example) string {
 // TRAIN-18: for any history, training and validation share no commit, task, file version, prompt or near-duplicate;
 // validation has both kinds of pairs; and no example is lost.
 func TestSplitPreventsLeaks(t *testing.T) {
+	tooltest.Slow(t)
 	for seed := range uint64(14) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		all := corpus(r, 60+r.IntN(250))

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/tools/tooltest"
 	"github.com/runplan/runplan/training"
 )
 
@@ -245,6 +246,7 @@ func TestRunIsReproducibleBySeed(t *testing.T) {
 
 // A run that is stopped any number of times, at any point, ends with the same result as a run without stops.
 func TestStoppedRunResumes(t *testing.T) {
+	tooltest.Slow(t)
 	r := long(t, 250)
 	o := r.options(t.TempDir())
 	whole, err := Run(t.Context(), o)
