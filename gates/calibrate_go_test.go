@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 var traced = regexp.MustCompile(`q[a-z2-7]{15}\d`)
 
 func TestCalibratesGo(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	needs(t, "go")
 	rep := sealed(t, tree(t, goProject), "tests:go")
 	honest(t, rep, TestCount{Passed: 1, Skipped: 1})
@@ -43,7 +44,7 @@ func TestCalibratesGo(t *testing.T) {
 }
 
 func TestCalibrationCatchesGo(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	needs(t, "go")
 	const head = "package a\n\nimport (\n\t\"flag\"\n\t\"fmt\"\n\t\"os\"\n\t\"testing\"\n)\n\nvar _, _, _, _ = " +
 		"flag.Set, fmt.Print, os.Exit, testing.Init\n\n"

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 func rubyHas(t *testing.T, lib string) {
 	t.Helper()
-	slow(t)
+	tooltest.Slow(t)
 	if err := exec.CommandContext(t.Context(), "ruby", "-e", "require '"+lib+"'").Run(); err != nil {
 		t.Skipf("NOT TESTED: %v; %s", err, "apt install ruby "+lib)
 	}

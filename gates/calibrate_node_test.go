@@ -69,7 +69,7 @@ func nodeCases() map[string]nodeCase {
 
 func nodeTree(t *testing.T, c nodeCase, more map[string]string) string {
 	t.Helper()
-	slow(t)
+	tooltest.Slow(t)
 	needs(t, "node")
 	needs(t, "npm")
 	dir := tree(t, with(c.files, more))
@@ -209,7 +209,7 @@ func TestTestsBeforeOtherCommands(t *testing.T) {
 
 // A script that only runs the tests of each workspace is as many calls: each names its tests, and each is calibrated.
 func TestCalibratesWorkspaces(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	member := func(name, code string) map[string]string {
 		at := "packages/" + name + "/"
 		return map[string]string{
@@ -248,7 +248,7 @@ func TestCalibratesWorkspaces(t *testing.T) {
 
 // A linter that runs before the tests rejects the planted ones: the suite then runs without them.
 func TestLinterBeforeTestsRejectsPlantedOnes(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	lint := "process.exit(require('fs').readFileSync('a.test.js', 'utf8').split('\\n').length > 5 ? 1 : 0);\n"
 	for add, want := range map[string]Status{"a + b": Pass, "a - b": Fail} {
 		dir := tree(t, map[string]string{

@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 func TestCalibratesCargo(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	needs(t, "cargo")
 	files := map[string]string{
 		"Cargo.toml": "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",

@@ -16,7 +16,7 @@ import (
 // pytestPython finds an interpreter that has pytest.
 func pytestPython(t *testing.T) string {
 	t.Helper()
-	slow(t)
+	tooltest.Slow(t)
 	var err error
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
 		cmd := exec.CommandContext(t.Context(), python, "-c", "import pytest")
@@ -172,7 +172,7 @@ func TestCalibratesUnittest(t *testing.T) {
 }
 
 func TestCalibrationCatchesUnittest(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	env := plainPython(t)
 	for name, c := range map[string]struct{ file, text, part string }{
 		"product code that ends": {"calc.py", "import os\n\nos._exit(0)\n", "without a report"},

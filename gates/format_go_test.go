@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // Each file that runplan accepts as formatted is accepted by gofmt too. The test uses a part of the Go sources, both
 // unchanged and damaged.
 func TestGoFormattedAgreesWithGofmt(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	if !sameGofmt(os.Environ()) {
 		t.Skip("the gofmt in PATH is not that of the release of Go that built this test, so nothing is decided without it")
 	}

@@ -64,15 +64,6 @@ func hasFinding(rep Report, rule, at string, line int, part string) bool {
 	return false
 }
 
-// slow skips a test with -short, because it starts the test runners of a language again and again. Two short tests
-// start them: TestGoProject and TestCalibratesUnittest.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("it starts slow test runners")
-	}
-}
-
 func needs(t *testing.T, program string) {
 	t.Helper()
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 func TestGoProject(t *testing.T) {
@@ -79,7 +80,7 @@ func TestGoProject(t *testing.T) {
 }
 
 func TestPythonUnittest(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	needs(t, "python3")
 	test := "import unittest\nclass A(unittest.TestCase):\n    def test_ok(self): pass\n    def test_sum(self): " +
 		"self.assertEqual(1 + 1, %s)\n" +
@@ -143,7 +144,7 @@ exit 1
 }
 
 func TestNodeProject(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	needs(t, "node")
 	needs(t, "npm")
 	dir := tree(t, map[string]string{
@@ -375,7 +376,7 @@ func TestTimeLimitLeavesNoProcess(t *testing.T) {
 
 // A test that an agent deletes or skips is a finding, even if the suite passes (RUN-07).
 func TestDeletedTestIsReported(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	needs(t, "go")
 	dir := tree(t, goProject)
 	v, err := Run(t.Context(), Builtin(dir, Settings{Detect: true}), Subject{Dir: dir}, nil)

@@ -3,6 +3,8 @@ package gates
 import (
 	"context"
 	"testing"
+
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // oneChange is a change of one file.
@@ -16,7 +18,7 @@ func (c oneChange) After(context.Context, string) ([]byte, error)  { return []by
 
 // Code that is right only if CI is set is a finding, because it is wrong for users.
 func TestCodeDependingOnCIIsReported(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	needs(t, "python3")
 	test := "import unittest\nfrom calc import add\n\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        " +
 		"self.assertEqual(add(2, 3), 5)\n"
@@ -74,7 +76,7 @@ func TestTestsRunWithoutCI(t *testing.T) {
 }
 
 func TestCodeDependingOnDebugAssertionsIsReported(t *testing.T) {
-	slow(t)
+	tooltest.Slow(t)
 	needs(t, "cargo")
 	for body, found := range map[string]bool{
 		"if cfg!(debug_assertions) { a + b } else { a - b }":                            true,

@@ -64,11 +64,14 @@ func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
 	return tidy(w.rep, s.Redact), err
 }
 
-// apart reports whether the gate's project is below the root of the tree, the change does not touch it, and its tests
-// do not run on the base either. A website whose packages nobody installed does not stop the work on the rest.
+// apart reports whether a change does not touch the gate's nested project, whose tests do not run on the base either.
+// For example, nobody installed the packages of a website; the rest can be changed without them.
 func (b builtin) apart(ctx context.Context, s Subject) bool {
-	if !b.info.Untouched(s.Changed) || s.BaseTests == nil {
-		return b.info.Untouched(s.Changed)
+	if !b.info.Untouched(s.Changed) {
+		return false
+	}
+	if s.BaseTests == nil {
+		return true
 	}
 	base, err := s.BaseTests(ctx, b.info.Name)
 	return len(base) == 0 && (err == nil || errors.Is(err, ErrHindered) || errors.Is(err, proc.ErrNotFound))

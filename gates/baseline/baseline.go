@@ -68,9 +68,11 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 
 // unbuilt reports whether f says that code could not be built or tested, and no test ran now or before.
 func unbuilt(f gates.Finding, now, before gates.Report) bool {
-	none := func(r gates.Report) bool { return r.Tests == nil || r.Tests.Total() == 0 }
-	return (f.Rule == gates.RuleBuild || f.Rule == "exit") && none(now) && none(before)
+	return (f.Rule == gates.RuleBuild || f.Rule == "exit") && untested(now) && untested(before)
 }
+
+// untested reports whether no test ran.
+func untested(r gates.Report) bool { return r.Tests == nil || r.Tests.Total() == 0 }
 
 // compare marks the errors of rep that are also in before as known, and lowers them to warnings. If an error occurs
 // more often in rep than in before, the surplus ones stay errors. Findings that may does not accept do not change.

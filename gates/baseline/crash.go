@@ -20,8 +20,7 @@ var crashed = lazyre.New(`\b(?:Syntax|Indentation|Import|ModuleNotFound|Load)Err
 // crash returns what a test command says that ended before any test, in the same way as on the base. It returns "" if
 // a retry may cure it: a test ran, the failure is new, or the batch names or changes what the command complains about.
 func crash(info gates.Info, rep, before gates.Report, s gates.Subject) string {
-	none := func(r gates.Report) bool { return r.Tests == nil || r.Tests.Total() == 0 }
-	if s.Batch.Key == "" || !gates.IsSuite(info.Name) || !none(rep) || !none(before) {
+	if s.Batch.Key == "" || !gates.IsSuite(info.Name) || !untested(rep) || !untested(before) {
 		return ""
 	}
 	had := lists.SetBy(before.Findings, func(f gates.Finding) string { return f.Identity(info.Name) })

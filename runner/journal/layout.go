@@ -64,6 +64,10 @@ func (l Layout) FailurePatterns() string {
 	return filepath.Join(l.Root, "logs", "failure-patterns.json")
 }
 
+// LessonsLock returns the path that commands lock with [atomicfile.Lock] while they change the lessons of the project. It
+// is not among the locks of runs, because a plan may be named lessons.md.
+func (l Layout) LessonsLock() string { return filepath.Join(l.Root, "logs", "lessons") }
+
 // Lock returns the lock file of a running run of slug.
 func (l Layout) Lock(slug string) string { return filepath.Join(l.Root, "locks", slug+".lock") }
 

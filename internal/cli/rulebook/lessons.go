@@ -83,11 +83,10 @@ func changingLessons(a *cli.App,
 		if err := layout.Make(); err != nil {
 			return cli.Fail(cli.ExitCannotRun, err, "")
 		}
-		locks := filepath.Join(layout.Root, "locks")
-		if err := os.MkdirAll(locks, 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(layout.LessonsLock()), 0o755); err != nil {
 			return cli.Fail(cli.ExitCannotRun, err, "")
 		}
-		unlock, err := atomicfile.Lock(filepath.Join(locks, "lessons"))
+		unlock, err := atomicfile.Lock(layout.LessonsLock())
 		if err != nil {
 			return cli.Fail(cli.ExitCannotRun, err, "")
 		}
