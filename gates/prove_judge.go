@@ -32,7 +32,7 @@ func (p *prover) compare(one *proven) {
 	if one.ran && !one.held.Nothing {
 		runs.Held = append([]testout.Case{}, names.Kept(one.held.Cases, p.changes, one.held.Left)...)
 	}
-	change := names.Change{Files: p.changes, RemovalOf: p.plan.RemovalOf, Removal: func(test, file string) bool {
+	change := names.Change{Files: p.changes, Plan: p.plan, Removal: func(test, file string) bool {
 		return one.held.Reverted || p.plan.Removal(test) || file != "" && p.s.NamesForDeletion(file)
 	}}
 	lost, answered := names.Compare(runs, change)
@@ -44,7 +44,7 @@ func (p *prover) compare(one *proven) {
 				func(a names.Answered) string { return a.Case.Name + " (" + a.How + ")" }))
 	}
 	p.hidden(one)
-	p.expectations(one, runs, lost)
+	p.expectations(one, runs, lost, answered)
 	unheld := one.held.Nothing || len(one.held.Left) > 0 || !one.ran
 	loose := runs
 	if !unheld {
@@ -167,12 +167,17 @@ func ended(s testout.Status) string {
 
 // expectations reports the tests of the base that fail on the candidate's code although the candidate's versions
 // pass.
-func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
+func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost, answered []names.Answered) {
 	rep := &p.Reports[one.at]
 	if runs.Held == nil {
 		return
 	}
 	missing := lists.SetBy(lost, func(l names.Lost) string { return l.Case.Key() })
+	for _, a := range answered {
+		if !a.Lives() { // its removal is explained
+			missing[a.Case.Key()] = true
+		}
+	}
 	base, now := byKey(one.base), byKey(runs.Now)
 	held := proofOf(rep).Held
 	told := map[string]bool{}

@@ -222,8 +222,9 @@ func (w *Look) pytest(ctx context.Context, root, python string, more []string) (
 	if err != nil {
 		return testRun{}, err
 	}
-	args := []string{python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", "--junitxml=" +
-		report.name}
+	args := []string{python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1",
+		// One file that cannot be imported does not stop the tests of the others.
+		"--continue-on-collection-errors", "--junitxml=" + report.name}
 	args = append(args, more...)
 	const noTests = 5 // pytest: "no tests were collected"
 	return testRun{

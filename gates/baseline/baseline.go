@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lists"
@@ -31,6 +32,9 @@ func Around(g gates.Gate, at string, look Look) gates.Gate {
 func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look Look) (gates.Report, error) {
 	info := g.Info()
 	rep, err := g.Check(ctx, s)
+	if errors.Is(err, gates.ErrHindered) && len(info.Tools) > 0 && !gates.IsSuite(info.Name) {
+		return unready(ctx, rep, err, info, look)
+	}
 	if err != nil || rep.Status != gates.Fail {
 		return rep, err
 	}
@@ -62,8 +66,17 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 	}
 	// Failures of tests that the batch names always count: to fix them may be its purpose.
 	return compare(info.Name, rep, before, at, func(f gates.Finding) bool {
-		return (Tells(f) || apart(f)) && (s.Batch.Key == "" || !s.Answers(info, f))
+		alone := Unimported(f) && !concerns(s, f.Path+" "+f.Message)
+		return (Tells(f) || apart(f) || alone) && (s.Batch.Key == "" || !s.Answers(info, f))
 	}), nil
+}
+
+// unready reports a linter that cannot run, as on the base, like a linter that is not installed: as skipped.
+func unready(ctx context.Context, rep gates.Report, err error, info gates.Info, look Look) (gates.Report, error) {
+	if _, before := look(ctx, info.Name); !errors.Is(before, gates.ErrHindered) {
+		return rep, err
+	}
+	return gates.Report{Gate: info.Name, Status: gates.Skipped, Note: err.Error() + ", as on the base"}, nil
 }
 
 // unbuilt reports whether f says that code could not be built or tested, and no test ran now or before.
@@ -111,10 +124,16 @@ func compare(gate string, rep, before gates.Report, at string, may func(gates.Fi
 
 // Tells reports whether a finding has details. If a program failed without details, the cause on the base may have been
 // different. A configured gate may also fail on purpose until the work is done. A build failure hides everything else,
-// so it is excused only in a project that the change does not touch.
+// so it is excused only in a project that the change does not touch. See also [Unimported].
 func Tells(f gates.Finding) bool {
 	if f.Rule == gates.RuleBuild {
 		return false
 	}
 	return f.Test != "" || f.Path != "" && (f.Line > 0 || f.Rule != "exit")
+}
+
+// Unimported reports whether a finding says that a file of Python's tests could not be imported. That hides the tests of
+// this file only.
+func Unimported(f gates.Finding) bool {
+	return f.Rule == gates.RuleBuild && strings.HasSuffix(f.Path, ".py")
 }

@@ -3,12 +3,14 @@ package baseline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/planparse"
 )
 
 func red(test, message string) gates.Finding {
@@ -149,6 +151,60 @@ func TestBuildFailureOfUntouchedProjectIsKnown(t *testing.T) {
 		}).Check(t.Context(), s)
 		if err != nil || rep.Status != c.want {
 			t.Errorf("%s: %s %v %q, want %s", name, rep.Status, err, rep.Note, c.want)
+		}
+	}
+}
+
+// A file of Python's tests that could not be imported before hides only its own tests.
+func TestUnimportedTestsAreKnownBesideOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		changed []string
+		batch   string
+		passed  int
+		want    gates.Status
+	}{
+		"other tests pass":      {[]string{"shop.py"}, "Correct the total.", 3, gates.Warn},
+		"no test passes":        {[]string{"shop.py"}, "Correct the total.", 0, gates.Fail},
+		"the file changes":      {[]string{"shop.py", "test_old.py"}, "Correct the total.", 3, gates.Fail},
+		"the batch is about it": {[]string{"shop.py"}, "Correct test_old.py.", 3, gates.Fail},
+	} {
+		g := gates.New(gates.Info{Name: "tests:python", Blocking: true}, func(_ context.Context, l *gates.Look) error {
+			l.Find(gates.Finding{Rule: gates.RuleBuild, Path: "test_old.py", Line: 1, Severity: gates.Error,
+				Message: "test_old: collection failure"})
+			l.Count(gates.TestCount{Passed: c.passed})
+			return nil
+		})
+		s := gates.Subject{Dir: t.TempDir(), Changed: c.changed, Batch: planparse.Batch{Key: "1", Text: c.batch}}
+		rep, err := Around(g, "abc", func(ctx context.Context, _ string) (gates.Report, error) {
+			return g.Check(ctx, s)
+		}).Check(t.Context(), s)
+		if err != nil || rep.Status != c.want {
+			t.Errorf("%s: %s %v %q, want %s", name, rep.Status, err, rep.Note, c.want)
+		}
+	}
+}
+
+// A linter whose packages are missing is skipped, as one that is not installed. If it ran on the base, or the user
+// configured it, it is an error.
+func TestLinterThatIsNotReadyIsSkipped(t *testing.T) {
+	hindered := fmt.Errorf("%w: the gem coveralls is missing", gates.ErrHindered)
+	tools := []gates.Tool{{Name: "rubocop"}}
+	for name, c := range map[string]struct {
+		info    gates.Info
+		before  error
+		skipped bool
+	}{
+		"neither here nor on the base": {gates.Info{Name: "lint:rubocop", Tools: tools}, hindered, true},
+		"it ran on the base":           {gates.Info{Name: "lint:rubocop", Tools: tools}, nil, false},
+		"a test suite":                 {gates.Info{Name: "tests:ruby", Tools: tools}, hindered, false},
+		"a gate of the user":           {gates.Info{Name: "own"}, hindered, false},
+	} {
+		g := gates.New(c.info, func(context.Context, *gates.Look) error { return hindered })
+		rep, err := Around(g, "abc", func(context.Context, string) (gates.Report, error) {
+			return gates.Report{}, c.before
+		}).Check(t.Context(), gates.Subject{Dir: t.TempDir()})
+		if skipped := err == nil && rep.Status == gates.Skipped; skipped != c.skipped {
+			t.Errorf("%s: %s %v", name, rep.Status, err)
 		}
 	}
 }

@@ -26,10 +26,10 @@ func missingPackage(rep, before gates.Report, s gates.Subject) string {
 	had := lists.SetBy(before.Findings, func(f gates.Finding) string { return absent.FindString(f.Message) })
 	said := ""
 	for _, f := range rep.Findings {
-		if f.Severity != gates.Error || f.Rule == "exit" { // an exit status has no cause of its own
+		m := absent.FindStringSubmatch(f.Message)
+		if f.Severity != gates.Error || m == nil && f.Rule == "exit" { // an exit status alone has no cause of its own
 			continue
 		}
-		m := absent.FindStringSubmatch(f.Message)
 		if m == nil || !had[m[0]] {
 			return ""
 		}

@@ -24,6 +24,7 @@ func TestMissingPackage(t *testing.T) {
 		return r
 	}
 	exit := gates.Finding{Rule: "exit", Severity: gates.Error, Message: "exit 2"}
+	crashed := gates.Report{Findings: []gates.Finding{{Rule: "exit", Severity: gates.Error, Message: "exit 1: " + ruby}}}
 	for name, c := range map[string]struct {
 		files       map[string]string
 		batch       string
@@ -58,8 +59,9 @@ func TestMissingPackage(t *testing.T) {
 			broken(metadata), "No package metadata was found for x"},
 		"a gem with a longer name than its files": {map[string]string{"x.gemspec": "s.add_dependency 'nokogiri-ng', '~> 1'\n"},
 			"", broken(ruby), broken(ruby), ruby},
-		"a gem with another name": {map[string]string{"Gemfile": "gem 'nokogirish'\n"}, "", broken(ruby), broken(ruby), ""},
-		"a declared gem":          {map[string]string{"Gemfile": "gem 'nokogiri'\n"}, "", broken(ruby), broken(ruby), ruby},
+		"a gem with another name":    {map[string]string{"Gemfile": "gem 'nokogirish'\n"}, "", broken(ruby), broken(ruby), ""},
+		"only the exit status tells": {map[string]string{"Gemfile": "gem 'nokogiri'\n"}, "", crashed, crashed, ruby},
+		"a declared gem":             {map[string]string{"Gemfile": "gem 'nokogiri'\n"}, "", broken(ruby), broken(ruby), ruby},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

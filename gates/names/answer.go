@@ -57,7 +57,7 @@ func (j *judge) answer(g Lost, old test, known bool) string {
 	case ran && red:
 		return "" // the code still does not pass it
 	default:
-		if how := j.covered(old, need, red); how != "" {
+		if how := cmp.Or(j.abandoned(old, red), j.covered(old, need, red)); how != "" {
 			return how
 		}
 	}
@@ -354,11 +354,25 @@ const subjectGone = ", which it tested, is gone"
 // asks for the removal.
 func (j *judge) subject(need evidence, red bool) string {
 	for _, name := range slices.Sorted(maps.Keys(need.calls)) {
-		if j.removed[name] && (!red || j.RemovalOf != nil && j.RemovalOf(name)) {
+		if j.removed[name] && (!red || j.Plan.RemovalOf(name)) {
 			return name + subjectGone
 		}
 	}
 	return ""
+}
+
+// abandoned explains a test of behaviour that the plan asks to remove.
+func (j *judge) abandoned(old test, red bool) string {
+	var left strings.Builder
+	for _, t := range j.after.tests {
+		if t.path == old.path {
+			left.WriteString(t.unit.Text)
+		}
+	}
+	if red || !j.Plan.Abandons(old.unit.Text, left.String()) {
+		return ""
+	}
+	return "what the plan removes" + subjectGone
 }
 
 // within reports whether b contains all lines of a.

@@ -34,8 +34,7 @@ type Change struct {
 	Files []File
 	// Removal reports whether the plan asks to remove a test by its name, or its file.
 	Removal func(test, path string) bool
-	// RemovalOf reports whether the plan asks to remove that part of the product.
-	RemovalOf func(name string) bool
+	Plan    Plan
 }
 
 // Lost is a test that ran on the base, does not run now, and has no explanation.

@@ -182,7 +182,7 @@ func TestCompareFindsLostTests(t *testing.T) {
 			}
 			p := PlanOf(planparse.Batch{Text: c.plan})
 			lost, answered := Compare(r,
-				Change{Files: c.files, Removal: func(test, _ string) bool { return p.Removal(test) }, RemovalOf: p.RemovalOf})
+				Change{Files: c.files, Removal: func(test, _ string) bool { return p.Removal(test) }, Plan: p})
 			var got []string
 			for _, l := range lost {
 				got = append(got, l.Case.Name)
@@ -437,6 +437,28 @@ func TestPlanWordIsNotTestName(t *testing.T) {
 	}
 	if !PlanOf(planparse.Batch{Title: "One", Text: "Remove parse."}).RemovalOf("parse") {
 		t.Error("a function is removed under its name")
+	}
+}
+
+// A test of behaviour that the plan drops may go.
+func TestPlanAbandonsBehaviour(t *testing.T) {
+	test := "def test_info_deprecated(self):\n    # passing info as positional parameter is deprecated\n    cached(cache, 1, True)\n"
+	drops := "Drop support for passing \"info\" as fourth positional parameter of @cached."
+	for name, c := range map[string]struct {
+		plan, left string
+		want       bool
+	}{
+		"the plan drops it":                     {drops, "cached(info=1)", true},
+		"in a conventional subject":             {"feat!: drop support for passing info as positional parameter", "", true},
+		"another test is left that checks it":   {drops, test, false},
+		"the plan drops something else":         {"Drop support for Python 2 in cached.", "", false},
+		"the plan only mentions what it drops":  {"Correct what passing info as positional parameter dropped.", "", false},
+		"most of what it drops is not in it":    {"Drop cached info of parameter lists, wide tables, and remote hosts.", "", false},
+		"two words are too few to recognize it": {"Drop positional info.", "", false},
+	} {
+		if got := PlanOf(planparse.Batch{Title: "One", Text: c.plan}).Abandons(test, c.left); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

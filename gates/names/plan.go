@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -26,6 +27,8 @@ var (
 	tidies     = lazyre.New(`(?i)^\W*(?:refactor\w*|tid(?:y|ies|ying)|simplif\w*|clean\w*|reformat\w*|restructur\w*|reorgani[sz]\w*|inline|extract|deduplicat\w*|document)\b`)
 	changing   = lazyre.New(`(?i)\b(?:now|instead|fix\w*|correct\w*|wrong\w*|bugs?|support\w*|reject\w*|accept\w*|should|fails?|expect\w*|introduc\w*|implement\w*)\b`)
 	aboutTests = lazyre.New(`(?i)\b(?:tests?|specs?|cases?|expect\w*|assert\w*|snapshots?|goldens?|fixtures?)\b`)
+	dropping   = lazyre.New(`(?i)^\W*(?:\w+(?:\([\w-]+\))?!?:\s*)?(?:remove|delete|drop|retire|discard)\b(?:\s+support\b)?`)
+	longWord   = lazyre.New(`[A-Za-z]{4,}`)
 	greens     = lazyre.New(`(?i)\b(?:pass(?:es)?|green|succeeds?)\b`)
 )
 
@@ -38,6 +41,27 @@ func (p Plan) Removal(test string) bool {
 // RemovalOf reports whether a sentence of the batch asks to remove that part of the product.
 func (p Plan) RemovalOf(name string) bool {
 	return slices.ContainsFunc(p.naming(name), removes.MatchString)
+}
+
+// Abandons reports whether a sentence of the batch begins with the request to remove what a test checks: most of its
+// words, and at least three, are in the test, and one of them is in none of the tests that are left.
+func (p Plan) Abandons(test, left string) bool {
+	test, left = strings.ToLower(test), strings.ToLower(left)
+	return slices.ContainsFunc(sentences.Split(p.text, -1), func(s string) bool {
+		verb := dropping.FindString(s)
+		if verb == "" {
+			return false
+		}
+		words := lists.Set(longWord.FindAllString(strings.ToLower(s[len(verb):]), -1))
+		shared, only := 0, false
+		for w := range words {
+			if strings.Contains(test, w) {
+				shared++
+				only = only || !strings.Contains(left, w)
+			}
+		}
+		return only && shared >= 3 && shared*2 > len(words)
+	})
 }
 
 // Change reports whether a sentence of the batch asks to change that test. A sentence that only wants it to pass does

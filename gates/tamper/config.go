@@ -110,8 +110,8 @@ func (j judge) commands() map[string]bool {
 // further matches a command that only runs if all before it succeeded, and that hides no failure.
 var further = lazyre.New(`^(?:\s*&&\s*[^;&|\n]+)+$`)
 
-// grown reports whether the commands of a section are the old ones, and others after them. These cannot hide that one of
-// the old ones fails.
+// grown reports whether the commands of a section are the old ones, and others that cannot hide that one of the old ones
+// fails: they come after all of them, or are one of them with another file.
 func grown(name, old, now string) bool {
 	if strings.HasPrefix(name, "scripts.") {
 		rest, ok := strings.CutPrefix(now, old)
@@ -121,13 +121,38 @@ func grown(name, old, now string) bool {
 		return false
 	}
 	apart := func(s string) string { return strings.TrimSpace(firstCommand.ReplaceAllString(s, "commands =\n$1")) }
-	rest, ok := strings.CutPrefix(apart(now), apart(old)+"\n")
-	return ok && !iniKey.MatchString(rest)
+	left := strings.Split(apart(old), "\n")
+	had := left
+	for l := range strings.SplitSeq(apart(now), "\n") {
+		switch {
+		case len(left) > 0 && l == left[0]:
+			left = left[1:]
+		case len(left) > 0 && !slices.ContainsFunc(had, func(o string) bool { return twins(o, l) }), iniKey.MatchString(l):
+			return false
+		}
+	}
+	return len(left) == 0
+}
+
+// twins reports whether two commands differ only in the name of a file.
+func twins(a, b string) bool {
+	own, other := strings.Fields(a), strings.Fields(b)
+	if len(own) != len(other) {
+		return false
+	}
+	for i, w := range own {
+		o := other[i]
+		if w != o && (path.Ext(w) == "" || path.Ext(w) != path.Ext(o) || !plainPath.MatchString(o)) {
+			return false
+		}
+	}
+	return true
 }
 
 var (
 	firstCommand = lazyre.New(`(?m)^commands *= *(\S)`)
 	iniKey       = lazyre.New(`(?m)^[\w-]+ *=`)
+	plainPath    = lazyre.New(`^[\w./-]+$`)
 )
 
 // lowered reports whether a compiler option makes the checker less strict. Unrelated options do not count.

@@ -171,6 +171,25 @@ func TestTamper(t *testing.T) {
 			after:  one("tox.ini", "[testenv]\ncommands =\n    pytest a\n    pytest b\n"),
 			want:   []string{"info tamper/config tox.ini:1"},
 		},
+		"tox runs one more file between the others": {
+			before: one("tox.ini", "[testenv]\ncommands =\n    python a.py\n    python c.py\n"),
+			after:  one("tox.ini", "[testenv]\ncommands =\n    python a.py\n    python b.py\n    python c.py\n"),
+			want:   []string{"info tamper/config tox.ini:1"},
+		},
+		"tox runs another program between the others": {
+			before: one("tox.ini", "[testenv]\ncommands =\n    python a.py\n    python c.py\n"),
+			after:  one("tox.ini", "[testenv]\ncommands =\n    python a.py\n    rm c.py\n    python c.py\n"),
+			want:   []string{"error tamper/config tox.ini:1"},
+		},
+		"tox runs a file no more": {
+			before: one("tox.ini", "[testenv]\ncommands =\n    python a.py\n    python c.py\n"),
+			after:  one("tox.ini", "[testenv]\ncommands =\n    python a.py\n    python b.py\n"),
+			want:   []string{"error tamper/config tox.ini:1"},
+		},
+		"tox uses another Python": {
+			before: one("tox.ini", "[testenv]\ndeps =\n    pytest\n    six\ncommands = pytest a\n"),
+			after:  one("tox.ini", "[testenv]\nbasepython = python3\ndeps =\n    pytest\ncommands = pytest a\n"),
+		},
 		"tox ignores errors": {
 			before: one("tox.ini", "[testenv]\ncommands = pytest a\n"),
 			after:  one("tox.ini", "[testenv]\ncommands =\n    pytest a\n    pytest b\nignore_errors = true\n"),

@@ -189,7 +189,7 @@ func (w *work) learn(ctx context.Context, rooms *Rooms, commit string, tell bool
 		}
 		for _, f := range rep.Findings {
 			if f.Severity == gates.Error {
-				red = append(red, redAt{g.Info(), f})
+				red = append(red, redAt{g.Info(), f, rep.Tests != nil && rep.Tests.Passed > 0})
 			}
 		}
 	}
@@ -201,6 +201,7 @@ func (w *work) learn(ctx context.Context, rooms *Rooms, commit string, tell bool
 type redAt struct {
 	gate    gates.Info
 	finding gates.Finding
+	beside  bool // other tests of the suite passed
 }
 
 // redWords describes the failures at the base and the batches that must correct them.
@@ -219,7 +220,9 @@ func (w *work) redWords(at string, red []redAt) string {
 	all := ": " + list(red)
 	var answers []string
 	if nameless := slices.DeleteFunc(slices.Clone(red),
-		func(r redAt) bool { return baseline.Tells(r.finding) }); len(nameless) > 0 {
+		func(r redAt) bool {
+			return baseline.Tells(r.finding) || r.beside && baseline.Unimported(r.finding)
+		}); len(nameless) > 0 {
 		who := "each batch"
 		if !slices.ContainsFunc(nameless, func(r redAt) bool { return !r.gate.Nested() }) {
 			who = "each batch that changes files of the same project"
@@ -232,8 +235,7 @@ func (w *work) redWords(at string, red []redAt) string {
 			continue
 		}
 		s := gates.Subject{Batch: *b}
-		its := lists.Filter(red,
-			func(r redAt) bool { return r.finding.Rule == gates.RuleBuild || s.Answers(r.gate, r.finding) })
+		its := lists.Filter(red, func(r redAt) bool { return s.Answers(r.gate, r.finding) })
 		if len(its) > 0 {
 			answers = append(answers, fmt.Sprintf("batch %s must correct %s, which it names", info.Key, list(its)))
 		}

@@ -121,11 +121,16 @@ func encode(v any) string {
 	return string(data)
 }
 
-var iniHead = lazyre.New(`^\[([^\]]+)\]\s*$`)
+var (
+	iniHead = lazyre.New(`^\[([^\]]+)\]\s*$`)
+	iniKey  = lazyre.New(`^[\w-]+\s*=`)
+	// toxAside matches the keys of tox that say in what the checks run, and not what is checked.
+	toxAside = lazyre.New(`^(?:base_?python|deps|description|requires|min_?version)\s*=`)
+)
 
 func iniSections(text string) []Section {
 	var out []Section
-	name := ""
+	name, aside := "", false
 	n := 0
 	for l := range strings.Lines(text) {
 		n++
@@ -135,10 +140,14 @@ func iniSections(text string) []Section {
 				name = "[" + m[1] + "]"
 				out = append(out, Section{name, "", n})
 			}
+			aside = false
 			continue
 		}
+		if iniKey.MatchString(l) {
+			aside = strings.HasPrefix(name, "[testenv") && toxAside.MatchString(l)
+		}
 		t := strings.TrimSpace(l)
-		if name != "" && t != "" && t[0] != '#' && t[0] != ';' {
+		if name != "" && !aside && t != "" && t[0] != '#' && t[0] != ';' {
 			out[len(out)-1].Value += t + "\n"
 		}
 	}
