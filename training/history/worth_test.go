@@ -38,15 +38,19 @@ func TestUntaughtCommitIsRefused(t *testing.T) {
 		"words of a link":         {"a.go", "Load it\n\nhttps://example.org/return", before, after, "", "tells too little"},
 		"an empty comment":        {"a.go", "Document the result of retry", before, empty, "", "tells too little"},
 		"a comment":               {"a.go", "Document the result of retry", before, comment, "", ""},
-		"one of five words":       {"a.go", "No jitter then", calls("jitter, ceiling, limit"), before, "", "tells too little"},
-		"one of four words":       {"a.go", "No jitter then", calls("jitter, ceiling"), before, "", ""},
-		"one new word":            {"a.go", "Add client jitter then", before, calls("jitter"), "", ""},
-		"two new words":           {"a.go", "Add client jitter then", before, calls("jitter, ceiling"), "", "new words"},
-		"one was there":           {"a.go", "Add a ceiling of jitter then", calls("jitter"), calls("jitter, ceiling, limit"), "", ""},
-		"common words":            {"a.go", "Add client jitter then", before, calls("jitter, will, should, add"), "", ""},
-		"words of the folder":     {"a.go", "Return it then", before, large, "", "tells too little"},
-		"tells enough": {"a.go", "Return the outcome of the client\n\nIt dials the address, and its backoff has jitter up to a " +
-			"ceiling while the new budget of seconds is not empty (ready, left, metrics, count, attempts).", before, large, "", ""},
+		"one of five words": {"a.go", "No jitter then", calls("jitter, ceiling, limit"), before, "",
+			"tells too little"},
+		"one of four words": {"a.go", "No jitter then", calls("jitter, ceiling"), before, "", ""},
+		"one new word":      {"a.go", "Add client jitter then", before, calls("jitter"), "", ""},
+		"two new words":     {"a.go", "Add client jitter then", before, calls("jitter, ceiling"), "", "new words"},
+		"one was there": {"a.go", "Add a ceiling of jitter then", calls("jitter"), calls("jitter, ceiling, limit"),
+			"", ""},
+		"common words":        {"a.go", "Add client jitter then", before, calls("jitter, will, should, add"), "", ""},
+		"words of the folder": {"a.go", "Return it then", before, large, "", "tells too little"},
+		"tells enough": {"a.go",
+			"Return the outcome of the client\n\nIt dials the address, and its backoff has jitter up to a " +
+				"ceiling while the new budget of seconds is not empty (ready, left, metrics, count, attempts).", before, large, "",
+			""},
 		"only a test": {"a_test.go", "Retry returns two after an error", before, after, "", "only tests"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +115,8 @@ func TestRedoneCommitIsRefused(t *testing.T) {
 // A third of the new lines may go. Brackets do not count, and neither do tests.
 func TestThirdOfLinesMayGo(t *testing.T) {
 	lines := func(n int) string {
-		return "package a\n" + strings.Repeat("}\n", 9) + strings.Repeat("// a line\n", 6-n) + strings.Repeat("// a gone line\n", n)
+		return "package a\n" + strings.Repeat("}\n", 9) + strings.Repeat("// a line\n", 6-n) +
+			strings.Repeat("// a gone line\n", n)
 	}
 	for name, tt := range map[string]struct {
 		path string
