@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/runplan/runplan/internal/condition"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
@@ -115,17 +116,11 @@ func classFactOf(p *planparse.Plan, b *planparse.Batch) ClassFact {
 	}
 	f.Creates, f.Modifies, f.Deletes = len(create), len(modify), len(remove)
 	f.docs = !slices.ContainsFunc(slices.Concat(create, modify, b.Files.Test, remove),
-		func(path string) bool { return !prose(path) })
+		func(path string) bool { return !language.IsProse(path) })
 	group := lists.First(p.Groups, func(g planparse.Group) bool { return g.Number == b.Group && g.Title != "" })
 	f.Group = cmp.Or(group.Title, b.Group)
 	f.task = lists.Map(b.Tasks, func(t planparse.Task) string { return t.Title })
 	return f
-}
-
-func prose(path string) bool {
-	low := strings.ToLower(path)
-	return slices.ContainsFunc([]string{".md", ".txt", ".rst", ".adoc"},
-		func(end string) bool { return strings.HasSuffix(low, end) })
 }
 
 // class applies the built-in rules. The title comes first, because the plan's author chose it; then the file

@@ -21,5 +21,16 @@ func IsCode(p string) bool {
 	return false
 }
 
+// IsProse reports whether a file is for people to read: by the end of its path, or by a name such as LICENSE.
+func IsProse(p string) bool {
+	switch name, end := path.Base(p), strings.ToLower(path.Ext(p)); end {
+	case ".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt":
+		return true
+	case "":
+		return len(name) > 3 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == ""
+	}
+	return false
+}
+
 // Built reports whether a slash-separated path is in a folder of build output that some projects commit.
 func Built(p string) bool { return slices.Contains(strings.Split(path.Dir(p), "/"), "dist") }

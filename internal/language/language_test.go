@@ -84,6 +84,18 @@ func TestIsCode(t *testing.T) {
 	}
 }
 
+// Prose is known by its end, in any case, or by a name in capitals. Programs, settings and data are not prose.
+func TestIsProse(t *testing.T) {
+	for name, want := range map[string]bool{
+		"docs/a.md": true, "NOTES.TXT": true, "sub/CHANGES": true, "LICENSE-MIT": true, "Makefile": false, "build": false,
+		"CI": false, "a.json": false, "a.py": false, "docs/a.svg": false,
+	} {
+		if language.IsProse(name) != want {
+			t.Errorf("IsProse(%q) = %v", name, !want)
+		}
+	}
+}
+
 func TestBuilt(t *testing.T) {
 	for p, want := range map[string]bool{"dist/axios.js": true, "packages/a/dist/x/b.js": true, "dist": false,
 		"src/dist.js": false, "src/distance/a.js": false} {

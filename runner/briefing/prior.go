@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -235,7 +234,7 @@ func (t terms) ranked(files map[string]*candidate, seen map[string]int) []*candi
 
 func kindWeight(p string) float64 {
 	switch {
-	case slices.Contains([]string{".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt"}, path.Ext(p)):
+	case language.IsProse(p):
 		return documentWeight
 	case language.IsTest(p):
 		return testWeight

@@ -23,7 +23,7 @@ type change struct {
 	hunks         []linediff.Hunk
 	touched       []int   // changed symbols of the old version
 	made          []int   // symbols of after within the changed lines
-	later         *source // what later commits soon make of after; nil if they leave it as it is
+	later         *source // what it is a year later; nil if that is after, or if nobody asks
 }
 
 // old and now return the lines of a hunk before and after the change.
@@ -59,7 +59,7 @@ type work struct {
 	changes  []*change
 	bundles  []string // paths of the changed bundles, which are in no example
 	lines    int
-	later    map[string]string // blobs that its files have soon after it, see [successors]
+	later    map[string]string // blobs that its files have a year after it, see [successors]
 	words    map[string]bool   // identifiers in and around the changed lines, and pairs owner.name
 	targets  []target
 	deps     []related // files that the changed code uses, most used first
@@ -109,11 +109,11 @@ func (l *loader) begin(ctx context.Context, commits []git.Past) ([]*work, error)
 			w.task = taskOf(c.Message)
 			w.keywords = keywords(w.task)
 			w.rng = rand.New(rand.NewPCG(l.seed, hashOf(c.Hash)))
-			w.later = l.later.of(c)
+			w.later = l.later.after(c)
 		}
 		l.later.add(c)
 	}
-	return all, each(ctx, all, l.contents, l.trees)
+	return all, each(ctx, all, l.contents, l.futures, l.trees)
 }
 
 // each runs steps on the commits that have no reason yet.
@@ -149,7 +149,7 @@ func (l *loader) contents(ctx context.Context, all []*work) error {
 				continue
 			}
 			before, after := e.Blobs()
-			for _, blob := range []string{before, after, w.later[e.Path]} {
+			for _, blob := range []string{before, after} {
 				if blob != "" {
 					wants = append(wants, want{e.Path, blob})
 				}
@@ -210,7 +210,7 @@ func (w *work) compare(have versions, bad map[want]Reason) Reason {
 		if !ok {
 			return TooMany
 		}
-		c.hunks, c.later = hunks, have[want{e.Path, w.later[e.Path]}]
+		c.hunks = hunks
 		if w.lines += n; n > 0 {
 			w.changes = append(w.changes, c)
 		}

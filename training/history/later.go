@@ -1,6 +1,7 @@
 package history
 
 import (
+	"context"
 	"maps"
 	"strings"
 	"time"
@@ -8,81 +9,112 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// Limits of [successors].
+// Limits of [successors] and [work.redone].
 const (
-	soon       = 3 * 24 * time.Hour
-	lookBack   = 1000 // commits
+	aYear      = 365 * 24 * time.Hour
+	lookBack   = 4000 // commits
 	longEnough = 6    // characters of a line that is not only brackets
+	linesToOne = 3    // of the new lines, for each that may go
 )
 
-// successor is the version of a file that a commit makes of another one.
+// successor is a version of a file that a commit made.
 type successor struct {
 	blob string
 	time time.Time
 	at   int // number of the commit
 }
 
-// successors knows what the commits before made of versions of files. It must see the commits newest first.
+// successors knows what the commits before made of each file, newest first. It must see the commits newest first.
 type successors struct {
-	next map[want]successor
+	of   map[string][]successor
 	seen int // commits
 }
 
 // add remembers what a commit makes of files, and forgets what is too long ago.
 func (s *successors) add(c git.Past) {
-	if s.next == nil {
-		s.next = map[want]successor{}
+	if s.of == nil {
+		s.of = map[string][]successor{}
 	}
 	if s.seen++; s.seen%chunk == 0 {
-		maps.DeleteFunc(s.next, func(_ want, x successor) bool { return s.seen-x.at > lookBack })
+		for path, list := range s.of {
+			for len(list) > 0 && s.seen-list[0].at >= lookBack {
+				list = list[1:]
+			}
+			s.of[path] = list
+		}
+		maps.DeleteFunc(s.of, func(_ string, list []successor) bool { return len(list) == 0 })
 	}
 	if len(c.Parents) > 1 {
 		return
 	}
 	for _, e := range c.Entries {
-		if before, after := e.Blobs(); before != "" && after != "" && wanted(e) {
-			s.next[want{e.Path, before}] = successor{after, c.Time, s.seen}
+		if _, after := e.Blobs(); after != "" && wanted(e) {
+			s.of[e.Path] = append(s.of[e.Path], successor{after, c.Time, s.seen})
 		}
 	}
 }
 
-// of returns the blobs that the files of a commit have soon after it, if they are others than those that it makes.
-func (s *successors) of(c git.Past) map[string]string {
+// after returns the blobs that the files of a commit have a year after it, if they are others than those that it makes.
+func (s *successors) after(c git.Past) map[string]string {
 	out := map[string]string{}
 	for _, e := range c.Entries {
 		_, blob := e.Blobs()
-		for at := s.seen + 1; ; { // of the commit that made the version
-			x, ok := s.next[want{e.Path, blob}]
-			if !ok || x.at >= at || s.seen-x.at >= lookBack || x.time.Sub(c.Time) > soon {
+		for _, x := range s.of[e.Path] {
+			if s.seen-x.at < lookBack && x.time.Sub(c.Time) <= aYear {
+				if blob != "" && x.blob != blob {
+					out[e.Path] = x.blob
+				}
 				break
 			}
-			blob, at = x.blob, x.at
-			out[e.Path] = blob
 		}
 	}
 	return out
 }
 
-// redone is why a commit makes no examples whose lines a later one soon changes: many of them have a mistake.
-const redone = "a later commit soon changes it again"
-
-// redone reports whether a later commit soon changes lines that a commit writes.
-func (w *work) redone() bool {
-	for _, c := range w.changes {
-		if c.after == nil || c.later == nil {
+// futures reads what later commits make of the files of those commits that may make an example of edits.
+func (l *loader) futures(_ context.Context, all []*work) error {
+	var wants []want
+	var of []*change
+	for _, w := range all {
+		if w.tellsLittle() != "" {
 			continue
 		}
+		for _, c := range w.code() {
+			if blob := w.later[c.path]; blob != "" {
+				wants, of = append(wants, want{c.path, blob}), append(of, c)
+			}
+		}
+	}
+	have, _, err := l.cache.get(l.objects, wants)
+	for i, c := range of {
+		c.later = have[wants[i]]
+	}
+	return err
+}
+
+// redone is why a commit makes no examples much of which later commits replace: many of them have a mistake.
+const redone = "later commits replace much of it within a year"
+
+// redone reports whether later commits replace more than a third of the lines of code that a commit writes.
+func (w *work) redone() bool {
+	gone, all := 0, 0
+	for _, c := range w.code() {
 		have := map[string]bool{}
-		for l := range strings.Lines(c.later.text) {
-			have[strings.TrimSpace(l)] = true
+		if c.later != nil {
+			for l := range strings.Lines(c.later.text) {
+				have[strings.TrimSpace(l)] = true
+			}
 		}
 		for _, h := range c.hunks {
 			for l := range strings.Lines(c.now(h)) {
-				if l = strings.TrimSpace(l); len(l) > longEnough && !have[l] {
-					return true
+				if l = strings.TrimSpace(l); len(l) <= longEnough {
+					continue
+				}
+				if all++; c.later != nil && !have[l] {
+					gone++
 				}
 			}
 		}
 	}
-	return false
+	return linesToOne*gone > all
 }

@@ -242,7 +242,7 @@ type Item struct {
 // Cart is what a customer wants to buy.
 type Cart struct{ Items []Item }
 
-// Total adds up what is in the cart, less the discount for many things.
+// Total adds up what is in the cart, with the discount for many things.
 func (c *Cart) Total() int {
 	sum := 0
 	for _, i := range c.Items {

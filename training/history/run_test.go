@@ -56,7 +56,7 @@ func TestVagueMessagesAreRefused(t *testing.T) {
 func varied(t *testing.T) *repo {
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", shop)
-	r.commit("Give a discount on carts with many items", discounted)
+	r.commit("Give a discount of the price on the sum of carts with many items", discounted)
 	r.commit("fix", "-- price/price.go --\npackage price\n\n// Format writes cents.\nfunc Format(int) string { return \"\" }\n\n// Discount takes percent off.\nfunc Discount(cents, percent int) int { return cents * (100 - percent) / 100 }\n")
 	r.commit("Bump x from 1.0 to 1.1", "-- go.mod --\nmodule example.org/shop\n\ngo 1.25\n")
 	r.commit("Write down how prices are rounded", "-- README.md --\nUp.\n")
@@ -117,7 +117,7 @@ func TestBundleIsInNoExample(t *testing.T) {
 	}
 	built := "-- shop.js --\nvar all = {};\n" + module(1, "exports.old = 1;") + module(2, "exports.two = 2;")
 	r.commit("Begin the shop with carts and prices", shop+built)
-	r.commit("Give a discount on carts with many items", discounted+strings.ReplaceAll(built, "old", "bundled_name"))
+	r.commit("Give a discount of the price on the sum of carts with many items", discounted+strings.ReplaceAll(built, "old", "bundled_name"))
 	r.commit("Build the browser's file of the shop again", strings.ReplaceAll(built, "old", "once_more"))
 	o := r.options(t.TempDir())
 	o.Program = astGrep(t)
@@ -178,7 +178,7 @@ func TestPromptsOmitOldSecrets(t *testing.T) {
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", shop)
 	r.commit("Talk to the bank", "-- price/bank.go --\npackage price\n\n// Bank is ours.\nconst Bank = \"x\"\n\nconst password = \"k9$Qz!mT7#vLp2xW\"\n")
-	r.commit("Give a discount on carts with many items", strings.ReplaceAll(discounted, "price.Discount(sum, 5)", "price.Discount(sum, 5) + len(price.Bank)"))
+	r.commit("Give a discount of the price on the sum of carts with many items", strings.ReplaceAll(discounted, "price.Discount(sum, 5)", "price.Discount(sum, 5) + len(price.Bank)"))
 	r.commit("Call the bank by its whole name", "-- price/bank.go --\npackage price\n\n// Bank is ours.\nconst Bank = \"xyz\"\n\nconst password = \"k9$Qz!mT7#vLp2xW\"\n")
 	r.commit("Keep the settings of the shop in a file\n\ntoken: ghp_"+"q8Zt3LmN5vRx7KpW2yBd4FhJ6sGc9TaV1eUo", "-- cart/names.go --\npackage cart\n\n// shorten cuts a name.\nfunc shorten(name string) string { return name[:5] }\n")
 	r.commit("Read the settings of the shop at its start", "-- settings.yaml --\naws_key: AKIA"+"Q7ZXN4TBV2WLMK5D\n-- cart/names.go --\npackage cart\n\n// shorten cuts a name.\nfunc shorten(name string) string { return name[:6] }\n")
@@ -208,7 +208,12 @@ func long(t *testing.T, n int) *repo {
 		if i%2 == 0 && i > 0 {
 			r.now = r.now.AddDate(0, 0, -6) // one day after the one before
 		}
-		r.commit(fmt.Sprintf("Give a discount of %d percent on carts", i), strings.ReplaceAll(discounted, "Discount(sum, 5)", fmt.Sprintf("Discount(sum, %d)", i+6)))
+		percent := 5 // as a year later, after an even number of commits
+		if i%2 == 1 {
+			percent = i + 6
+		}
+		r.commit(fmt.Sprintf("Give a discount of %d percent of the price on the sum of carts with many items", i),
+			strings.ReplaceAll(discounted, "Discount(sum, 5)", fmt.Sprintf("Discount(sum, %d)", percent)))
 	}
 	return r
 }
@@ -219,7 +224,7 @@ func TestRunIsReproducibleBySeed(t *testing.T) {
 		r.commit("x", fmt.Sprintf("-- more/discount_%c.go --\npackage more\n\n// Discount%d is one.\nfunc Discount%d() {}\n", 'a'+i, i, i))
 	}
 	for i := range 10 {
-		r.commit(fmt.Sprintf("Give another discount of %d percent on carts", i), strings.ReplaceAll(discounted, "Discount(sum, 5)", fmt.Sprintf("Discount(sum, %d)", i+66)))
+		r.commit(fmt.Sprintf("Give another discount of %d percent of the price on the sum of carts with many items", i), strings.ReplaceAll(discounted, "Discount(sum, 5)", fmt.Sprintf("Discount(sum, %d)", i+66)))
 	}
 	run := func(seed uint64) map[string]string {
 		o := r.options(t.TempDir())
@@ -247,17 +252,17 @@ func TestRunIsReproducibleBySeed(t *testing.T) {
 // A run that is stopped any number of times, at any point, ends with the same result as a run without stops.
 func TestStoppedRunResumes(t *testing.T) {
 	tooltest.Slow(t)
-	r := long(t, 250)
+	r := long(t, 251)
 	o := r.options(t.TempDir())
 	whole, err := Run(t.Context(), o)
-	if err != nil || whole.Used != 250 {
+	if err != nil || whole.Used != 251 {
 		t.Fatal(whole.Used, err)
 	}
 	if whole.Files[training.ExecuteCode].Not[guessed] == 0 {
 		t.Fatal("each commit edits the same place, and no example is omitted for that")
 	}
-	if n := whole.Files[training.ExecuteCode].Not[redone]; n != 124 {
-		t.Errorf("%d commits are changed again after a day", n)
+	if n := whole.Files[training.ExecuteCode].Not[redone]; n != 125 {
+		t.Errorf("%d commits are changed again within a year", n)
 	}
 	want := contents(t, o.Dir)
 	o = r.options(t.TempDir())

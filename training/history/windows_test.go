@@ -153,9 +153,9 @@ func TestPromptShowsWhatIsCalled(t *testing.T) {
 	fees := strings.Replace(rates(60), "package price", "package fees", 1)
 	r.commit("Begin the shop with fees and rates", module+"-- fees/fees.go --\n"+fees+"-- price/rates.go --\n"+rates(60))
 	called := strings.Replace(rates(60), "package price\n", "package price\n\nimport \"example.org/shop/fees\"\n", 1)
-	r.commit("Return fees.Rate7 and Rate40 of the cents, too, in Rate3 of the shop", "-- price/rates.go --\n"+
+	r.commit("Import example.org/shop/fees, and return its Rate7 and Rate40 of the cents, too, in Rate3", "-- price/rates.go --\n"+
 		strings.Replace(called, "cents * 3 / 100", "cents*3/100 + fees.Rate7(cents) + Rate40(cents)", 1))
-	r.commit("Add a constant with the limit of the shop in cents",
+	r.commit("Add the const Limit of the shop in cents in a package",
 		"-- limits/limits.go --\npackage limits\n\n// Limit is the limit of the shop in cents.\nconst Limit = 1000\n")
 	o := r.options(t.TempDir())
 	m, err := Run(t.Context(), o)
@@ -182,8 +182,9 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 	r.commit("Begin the shop with carts and prices", "-- price/rates.go --\n"+long+
 		"-- price/rates_test.go --\n"+tests+"\nfunc TestRate2(t *testing.T) { Rate2(2) }\n")
 	r.commit("Remove the slow test of Rate2 and keep that of Rate1", "-- price/rates_test.go --\n"+tests)
-	r.commit("Add the constant Author of the price, and its first Rate1",
+	r.commit("Add the const Author, ada of lovelace.dev, to the package price, and the first var Rate1",
 		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = \"ada@lovelace.dev\"\n\nvar first = Rate1(1)\n")
+	r.now = r.now.AddDate(1, 0, 0)
 	r.commit("Correct one small mistake", "-- price/author.go --\npackage price\n\nconst Author = \"Ada\"\n")
 	r.commit("Round the cents of Rate30 up", "-- price/rates.go --\n"+
 		strings.Replace(long, "cents * 30 / 100", "(cents*30 + 99) / 100", 1))

@@ -11,15 +11,13 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/chunks"
-	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/training"
 )
 
 var (
-	// otherFiles matches subjects about files that an example does not show.
-	otherFiles = lazyre.New(`(?i)\b(?:ci|workflows?|actions?|travis|appveyor|circleci|docker\w*|make ?file|read ?me|changelog|changes|release notes|man ?pages?|website|docs?|documentation|` +
-		`git ?ignore|codeowners|authors|contributors|licen[cs]e|copyright|logo|badges?|dependabot|renovate|pre-commit|editorconfig|tox|setup\.cfg|pyproject|go\.mod|go\.sum|package\.json|requirements?|dependenc\w+)\b`)
-	link = lazyre.New("https?://[^\\s'\"`<>()\\[\\]]+")
+	// documents matches subjects about files that an example does not show.
+	documents = lazyre.New(`(?i)\b(?:read ?me|changelog|changes|release notes|website|docs?|documentation|authors|contributors|licen[cs]e|copyright|badges?)\b`)
+	link      = lazyre.New("https?://[^\\s'\"`<>()\\[\\]]+")
 	// figure matches numbers that two authors rarely choose independently.
 	figureRE = lazyre.New(`\b\d[\d_]*(?:\.\d+)*\b`)
 )
@@ -28,60 +26,82 @@ var (
 func (w *work) untaught(q query) string {
 	subject, _, _ := strings.Cut(q.text, "\n")
 	switch {
-	case len(w.changes) < len(w.Entries) && otherFiles.MatchString(subject) && len(q.files)+len(q.symbols) == 0:
+	case len(w.changes) < len(w.Entries) && documents.MatchString(subject) && len(q.files)+len(q.symbols) == 0:
 		return "the task is about files that are not code"
 	case slices.ContainsFunc(w.Entries, func(e git.Entry) bool {
-		return outline.LanguageOf(e.Path) != "" && !slices.Contains(w.bundles, e.Path) &&
+		return !language.IsProse(e.Path) && !slices.Contains(w.bundles, e.Path) &&
 			!slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path })
 	}):
-		return "a file of code that it changes is not shown"
+		return "a file that it changes is not shown"
 	case len(w.code()) == 0:
 		return "only tests change"
-	case w.redone():
-		return redone
 	}
-	if said, all := w.said(); wordsForTold*said <= all {
-		return "the task tells too little of its change"
+	if bad := w.tellsLittle(); bad != "" {
+		return bad
+	}
+	if w.redone() {
+		return redone
 	}
 	return ""
 }
 
-// wordsForTold is the number of words of a change for which its task must have more than one. docs/training.md says how
-// it was chosen.
-const wordsForTold = 4
+// Limits of [work.tellsLittle]. docs/training.md says how they were chosen.
+const (
+	wordsForTold = 5 // words of a change for which its task must have more than one
+	mostNew      = 1 // new words that the task need not have
+)
+
+// tellsLittle returns why a task tells too little of its change, or "".
+func (w *work) tellsLittle() string {
+	switch said, all, fresh := w.said(); {
+	case wordsForTold*said <= all:
+		return "the task tells too little of its change"
+	case fresh > mostNew:
+		return "its answer has new words that are not in the task"
+	}
+	return ""
+}
 
 // code returns the changes of files that are not tests.
 func (w *work) code() []*change {
 	return lists.Filter(w.changes, func(c *change) bool { return !language.IsTest(c.path) })
 }
 
-// said counts the different words of the changed code, and those of them that the task has. Tests do not count, because
-// a task rarely names their cases. So no commit of tests alone makes an example of edits.
-func (w *work) said() (said, all int) {
-	asked := map[string]bool{}
-	chunks.EachWord(link.ReplaceAllString(w.task, ""), func(s string) {
-		asked[s] = !emptyWords.Has(s) && !stopWords.Has(s)
-	})
-	seen := map[string]bool{}
-	for _, c := range w.code() {
-		for _, h := range c.hunks {
-			chunks.EachWord(c.old(h)+"\n"+c.now(h), func(s string) {
-				if len(s) < 3 || seen[s] {
-					return
+// said counts the different words of the changed code, those of them that the task has, and those that are new: neither
+// the task nor the lines before have them. Tests do not count, because a task rarely names their cases. So no commit of
+// tests alone makes an example of edits.
+func (w *work) said() (said, all, fresh int) {
+	asked, seen := map[string]bool{}, map[string]bool{}
+	tells := func(s string) bool { return !emptyWords.Has(s) && !stopWords.Has(s) }
+	chunks.EachWord(link.ReplaceAllString(w.task, ""), func(s string) { asked[s] = tells(s) })
+	for _, now := range []bool{false, true} {
+		for _, c := range w.code() {
+			for _, h := range c.hunks {
+				text := c.old(h)
+				if now {
+					text = c.now(h)
 				}
-				seen[s] = true
-				if all++; asked[s] {
-					said++
-				}
-			})
+				chunks.EachWord(text, func(s string) {
+					if len(s) < 3 || seen[s] {
+						return
+					}
+					seen[s] = true
+					switch all++; {
+					case asked[s]:
+						said++
+					case now && tells(s):
+						fresh++
+					}
+				})
+			}
 		}
 	}
-	return said, all
+	return said, all, fresh
 }
 
 // told is the signal for [work.said]. The fourth root spreads the values, so that those below 0.5 are rare.
 func (w *work) told() training.Signal {
-	said, all := w.said()
+	said, all, _ := w.said()
 	return signal(told, math.Pow(float64(said)/float64(max(1, all)), 0.25),
 		fmt.Sprintf("the task has %d of %d words of the changed lines", said, all))
 }
