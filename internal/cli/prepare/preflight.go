@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -57,6 +58,9 @@ func (x *Prepared) preflight(ctx context.Context) error {
 	if n := len(without(untracked, name)); n > 0 && !o.JSON {
 		fmt.Fprintf(a.Stderr, "%s not part of the run\n", phrase.Count(n, "untracked file is", "untracked files are"))
 	}
+	if err := x.unseen(ctx); err != nil {
+		return err
+	}
 	if err := TempFolder(); err != nil {
 		return err
 	}
@@ -73,6 +77,17 @@ func (x *Prepared) preflight(ctx context.Context) error {
 		return err
 	}
 	return p.TrustConfig()
+}
+
+// unseen warns of files that the plan names and that exist only in the checkout: agents do not see them, and they are in
+// the way of the merge.
+func (x *Prepared) unseen(ctx context.Context) error {
+	files, err := x.Project.Repo.Untracked(ctx, slices.Collect(maps.Keys(plannedFiles(x.Plan, x.Decision))))
+	if err == nil && len(files) > 0 && !x.Options.JSON {
+		x.Project.Warn(fmt.Sprintf("git does not track %s, which the plan names: agents do not see such files; "+
+			"commit them first, or move them before you merge", cli.ListOf(files, 5)))
+	}
+	return err
 }
 
 // TempFolder checks the folder for temporary files, in which agents and gates work.
