@@ -169,8 +169,8 @@ func TestEachFailingGateHasItsLine(t *testing.T) {
 	var p Printer
 	var got []string
 	for _, l := range p.Lines(runner.Event{Kind: runner.Gated, Batch: "1", Attempt: 1, Outcome: runner.OutcomeFailed,
-		Reason: "secrets failed: a.go:8 a secret", Reports: []gates.Report{
-			failed("secrets", gates.Finding{Severity: gates.Error, Message: "a secret", Path: "a.go", Line: 8}),
+		Reason: "secrets failed: a.go:8 a\nsecret", Reports: []gates.Report{
+			failed("secrets", gates.Finding{Severity: gates.Error, Message: "a\nsecret", Path: "a.go", Line: 8}),
 			failed("lessons", gates.Finding{Severity: gates.Warning, Message: "perhaps"},
 				gates.Finding{Severity: gates.Error, Message: "shadowed", Path: "b.go", Line: 3, Col: 2}),
 			failed("mine"),
