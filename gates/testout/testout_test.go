@@ -82,6 +82,10 @@ func TestSamples(t *testing.T) {
 		"node-spec.txt": {passed: 1, failed: 3, skipped: 2, failures: []failure{
 			{"bad", "a.test.mjs", 2, "1 == 2", false}, {"inner", "a.test.mjs", 4, "inner boom", false},
 		}},
+		"turbo-2.11.11.txt": {passed: 1, failed: 1,
+			failures: []failure{{"f", "/work/shop/packages/b/index.test.js", 2, "2 == 3", false}}},
+		"pnpm-9.15.9.txt": {passed: 1, failed: 1,
+			failures: []failure{{"f", "/work/shop/packages/b/index.test.js", 2, "2 == 3", false}}},
 		"jest.txt": {passed: 10, failed: 1, skipped: 2, failures: []failure{
 			{"sum › adds", "src/sum.test.js", 5, "toBe", false},
 			{"Test suite failed to run", "src/b.test.js", 0, "Cannot find module", true},
