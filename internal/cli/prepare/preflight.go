@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
 )
 
 // preflight checks git, the checkout, the disk and the trust in the configuration before the run costs anything
@@ -74,6 +76,9 @@ func (x *Prepared) preflight(ctx context.Context) error {
 			"free some space (runplan gc removes leftovers of old runs), or lower run.min_free_mb"))
 	}
 	if err := p.Signing(ctx); err != nil {
+		return err
+	}
+	if err := x.hookTakesMessages(ctx); err != nil {
 		return err
 	}
 	return p.TrustConfig()
@@ -170,6 +175,54 @@ func hookAllows(ctx context.Context, p *cli.Project, to string) error {
 	return cli.Named("cannot-land",
 		cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs to push, but the pre-push hook refuses HEAD: %w", err),
 			"correct the problems of git push --dry-run %s; or leave the work on the run branch: --land branch", to))
+}
+
+// hookTakesMessages runs the repository's commit-msg hook on the messages of the batches. Agents do not write them, so
+// if the hook refuses one, all attempts would be in vain. A slow hook runs only for the first batches.
+func (x *Prepared) hookTakesMessages(ctx context.Context) error {
+	repo := x.Project.Repo
+	hook := repo.Hook(ctx, "commit-msg")
+	if hook == "" {
+		return nil
+	}
+	file, err := os.CreateTemp("", "runplan-message-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	limited, cancel := context.WithTimeout(ctx, hookLimit)
+	defer cancel()
+	var refused []string
+	var said string
+	for _, b := range x.Info.Batches {
+		pb, ok := x.Plan.Batch(b.Key)
+		if !ok || b.Skip != "" {
+			continue
+		}
+		text := local.CommitMessage(pb, x.Info.Plan, x.Run, x.agent.name, "")
+		if err := os.WriteFile(file.Name(), []byte(text), 0o600); err != nil {
+			return err
+		}
+		res, err := proc.Run(limited, proc.Cmd{Args: []string{hook, file.Name()}, Dir: repo.Root, Env: repo.Env(),
+			Sweep: proc.NewTag()})
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil || res.Ended != proc.Exited {
+			break // the commit itself will show it
+		}
+		if !res.OK() {
+			refused = append(refused, pb.Title)
+			said = cmp.Or(said, local.Said(res.Tail))
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	return cli.Usage(fmt.Errorf("the repository's commit-msg hook refuses the messages of %s (%s): %s",
+		phrase.Count(len(refused), "batch"), cli.ListOf(refused, 3), said),
+		"the title of a batch in the plan is the first line of its message: change the titles")
 }
 
 func without(paths []string, name string) []string {
