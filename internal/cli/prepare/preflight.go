@@ -84,13 +84,26 @@ func (x *Prepared) preflight(ctx context.Context) error {
 	return p.TrustConfig()
 }
 
-// unseen warns of files that the plan names and that exist only in the checkout: agents do not see them, and they are in
-// the way of the merge.
+// unseen warns of files that the plan names and that agents do not see: those that exist only in the checkout, which are
+// also in the way of the merge, and those that a sparse checkout leaves out.
 func (x *Prepared) unseen(ctx context.Context) error {
-	files, err := x.Project.Repo.Untracked(ctx, slices.Collect(maps.Keys(plannedFiles(x.Plan, x.Decision))))
-	if err == nil && len(files) > 0 && !x.Options.JSON {
+	if x.Options.JSON {
+		return nil
+	}
+	planned := plannedFiles(x.Plan, x.Decision)
+	files, err := x.Project.Repo.Untracked(ctx, slices.Collect(maps.Keys(planned)))
+	if err != nil {
+		return err
+	}
+	if len(files) > 0 {
 		x.Project.Warn(fmt.Sprintf("git does not track %s, which the plan names: agents do not see such files; "+
 			"commit them first, or move them before you merge", cli.ListOf(files, 5)))
+	}
+	_, omitted, err := x.Project.Repo.Hidden(ctx)
+	omitted = slices.DeleteFunc(omitted, func(name string) bool { return !planned[name] })
+	if len(omitted) > 0 {
+		x.Project.Warn(fmt.Sprintf("the sparse checkout leaves out %s, which the plan names: agents do not see such files; "+
+			"add their folders: git sparse-checkout add DIR", cli.ListOf(omitted, 5)))
 	}
 	return err
 }
