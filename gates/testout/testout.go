@@ -196,7 +196,7 @@ func runners(lines []string) Result {
 		sum = sum.Add(TAP(lines))
 	}
 	for _, read := range []func([]string) Result{Jest, Vitest, Mocha, Ava, Pytest, Unittest, Cargo, Maven, GoText, BatsPretty,
-		Examples, Minitest, ShUnit, Swift, Dotnet, Gradle} {
+		Examples, Minitest, ShUnit, Swift, Dotnet, Gradle, PHPUnit, ExUnit, Dart} {
 		sum = sum.Add(read(lines))
 	}
 	return sum
