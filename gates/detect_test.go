@@ -233,7 +233,8 @@ func TestProposedTests(t *testing.T) {
 		"flutter test": {"pubspec.yaml": "dependencies:\n  flutter:\n    sdk: flutter\n"},
 		"cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure": {
 			"CMakeLists.txt": "enable_testing()"},
-		"":          {"CMakeLists.txt": "project(x C)", "sub/mix.exs": "", "justfile": "build:\n"},
+		"":           {"CMakeLists.txt": "project(x C)", "sub/mix.exs": "", "justfile": "build:\n"},
+		"make check": {"Makefile": "all:\n\ncheck: all\n"}, "npm run test:unit": {"package.json": `{"scripts": {"test:unit": "x"}}`},
 		"just test": {"justfile": "build:\n\ntest: build\n"}, "cabal test": {"x.cabal": ""},
 	} {
 		dir := tree(t, files)

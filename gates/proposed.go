@@ -21,6 +21,8 @@ var unsupported = []struct{ files, says, command string }{
 	{"dune-project", "", "dune test"},
 	{"project.clj", "", "lein test"},
 	{"MODULE.bazel WORKSPACE WORKSPACE.bazel", "", "bazel test //..."},
+	{"GNUmakefile makefile Makefile configure.ac", `(?m)^check\s*:|AM_INIT_AUTOMAKE`, "make check"},
+	{"package.json", `"test:unit"\s*:`, "npm run test:unit"},
 	{"justfile Justfile", `(?m)^@?test\b`, "just test"},
 	{"Taskfile.yml Taskfile.yaml", `(?m)^\s+test:`, "task test"},
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -91,9 +93,23 @@ func (x *Prepared) unseen(ctx context.Context) error {
 		return nil
 	}
 	planned := plannedFiles(x.Plan, x.Decision)
-	files, err := x.Project.Repo.Untracked(ctx, slices.Collect(maps.Keys(planned)))
+	names := slices.Sorted(maps.Keys(planned))
+	files, err := x.Project.Repo.Untracked(ctx, names)
 	if err != nil {
 		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return slices.Contains(files, name) || !filepath.IsLocal(filepath.FromSlash(name)) || path.Base(name) == ".gitignore"
+	})
+	if !planned[".gitignore"] {
+		ignored, err := x.Project.Repo.Ignored(ctx, names)
+		if err != nil {
+			return err
+		}
+		if len(ignored) > 0 {
+			x.Project.Warn(fmt.Sprintf("git ignores %s, which the plan names: no commit will have such files; "+
+				"correct .gitignore, or take them out of the plan", cli.ListOf(ignored, 5)))
+		}
 	}
 	if len(files) > 0 {
 		x.Project.Warn(fmt.Sprintf("git does not track %s, which the plan names: agents do not see such files; "+
