@@ -188,16 +188,30 @@ func (s Single) unittest(ctx context.Context, w *Look, root, python string) test
 	return testRun{program: program{args: args, dir: root, env: w.sourcePath(ctx, root)}, empty: noTests}
 }
 
+// nodeSingle is a runner of Node and how it runs one file: without coverage, because the project may set limits that one
+// file does not reach.
+type nodeSingle struct {
+	tool string
+	args []string
+}
+
+var nodeSingles = []nodeSingle{{"vitest", []string{"run", "--coverage.enabled=false"}},
+	{"jest", []string{"--ci", "--coverage=false"}}, {"mocha", nil}, {"ava", nil}, {"jasmine", nil}, {"qunit", nil},
+	{"lab", nil}}
+
 func (s Single) nodeRun(w *Look, root string) (testRun, error) {
 	if s.Only != "" { // its runners report all other tests as skipped
 		return testRun{}, s.wholeOnly()
 	}
+	// The package of the file may be a workspace of the project.
+	if at := above(path.Dir(s.Path), func(at string) bool {
+		pkg := readPackage(w.subject.Dir, at)
+		return slices.ContainsFunc(nodeSingles, func(own nodeSingle) bool { return pkg.depends(own.tool) })
+	}); within(at, root) {
+		root = at
+	}
 	pkg := readPackage(w.subject.Dir, root)
-	for _, own := range []struct {
-		tool string
-		args []string // without coverage: the project may set limits that one file does not reach
-	}{{"vitest", []string{"run", "--coverage.enabled=false"}}, {"jest", []string{"--ci", "--coverage=false"}},
-		{"mocha", nil}, {"ava", nil}, {"jasmine", nil}, {"qunit", nil}, {"lab", nil}} {
+	for _, own := range nodeSingles {
 		if !pkg.depends(own.tool) {
 			continue
 		}

@@ -68,6 +68,24 @@ func TestSingleByCommand(t *testing.T) {
 	}
 }
 
+// A test file of a workspace runs with the runner of its own package, in its folder.
+func TestSingleInWorkspace(t *testing.T) {
+	dir := tree(t, map[string]string{"package.json": `{"workspaces": ["packages/*"], "scripts": {"test": "npm test -ws"}}`,
+		"packages/a/package.json":      `{"scripts": {"test": "mocha"}, "devDependencies": {"mocha": "10"}}`,
+		"packages/a/test/package.json": `{"type": "commonjs"}`, "packages/a/test/a.test.js": "", "node_modules/.bin/mocha": ""})
+	_, err := New(Info{Name: "one"}, func(_ context.Context, l *Look) error {
+		r, err := Single{Path: "packages/a/test/a.test.js"}.nodeRun(l, ".")
+		if r.dir != "packages/a" || len(r.args) != 2 || !strings.HasSuffix(r.args[0], "node_modules/.bin/mocha") ||
+			r.args[1] != "test/a.test.js" {
+			t.Errorf("%q in %s", r.args, r.dir)
+		}
+		return err
+	}).Check(t.Context(), Subject{Dir: dir})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // One test file of Node is loaded as the test script of the project loads it.
 func TestSingleNodeFileKeepsModuleHooks(t *testing.T) {
 	for script, want := range map[string]string{
