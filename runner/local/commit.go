@@ -71,6 +71,10 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	}
 	if !res.OK() || head == c.Base {
 		how := res.How()
+		if err := gates.Hindrance(res.Tail, how); err != nil && !res.OK() { // no other attempt could change that
+			space.Tree = ""
+			return e, fmt.Errorf("a hook of the repository refused the commit of batch %s: %w", b.Number, err)
+		}
 		if res.OK() {
 			how = "the commit command succeeded, but made no commit"
 		}
