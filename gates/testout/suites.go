@@ -290,21 +290,15 @@ func Dart(lines []string) Result {
 	return r.summed()
 }
 
-// placed completes f with the first place and the first two other lines of the text below its title.
+// placed completes f with the first place and the first two lines of the text below its title.
 func placed(below []string, at *lazyre.Regexp, f Failure) Failure {
-	var text []string
-	for _, l := range below[:min(30, len(below))] {
-		m := at.FindStringSubmatch(l)
-		switch {
-		case m != nil && f.Path == "":
+	below = below[:min(30, len(below))]
+	f.Message = firstText(below, 2)
+	for _, l := range below {
+		if m := at.FindStringSubmatch(l); m != nil {
 			f.Path, f.Line = m[1], number(m[2])
-		case strings.TrimSpace(l) == "" && f.Path != "" && len(text) > 0:
-			f.Message = firstText(text, 2)
-			return f
-		case m == nil:
-			text = append(text, l)
+			break
 		}
 	}
-	f.Message = firstText(text, 2)
 	return f
 }

@@ -207,7 +207,7 @@ func hookAllows(ctx context.Context, p *cli.Project, to string) error {
 }
 
 // hookTakesMessages runs the repository's commit-msg hook on the messages of the batches. Agents do not write them, so
-// if the hook refuses one, all attempts would be in vain. A slow hook runs only for the first batches.
+// so no attempt could change one that the hook refuses. A slow hook runs only for the first batches.
 func (x *Prepared) hookTakesMessages(ctx context.Context) error {
 	repo := x.Project.Repo
 	hook := repo.Hook(ctx, "commit-msg")
