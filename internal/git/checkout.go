@@ -80,8 +80,12 @@ func (r *Repo) Untracked(ctx context.Context, paths []string) ([]string, error) 
 	}
 	tracked, err := r.tracked(ctx)
 	found = slices.DeleteFunc(found, func(p string) bool {
-		_, ok := slices.BinarySearch(tracked, p)
-		return ok
+		for at := p; at != "."; at = path.Dir(at) { // a folder in the index is a submodule
+			if _, ok := slices.BinarySearch(tracked, at); ok {
+				return true
+			}
+		}
+		return false
 	})
 	slices.Sort(found)
 	return slices.Compact(found), err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,17 +98,12 @@ func (x *Prepared) unseen(ctx context.Context) error {
 		return err
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return slices.Contains(files, name) || !filepath.IsLocal(filepath.FromSlash(name)) || path.Base(name) == ".gitignore"
+		return slices.Contains(files, name) || !filepath.IsLocal(filepath.FromSlash(name))
 	})
-	if !planned[".gitignore"] {
-		ignored, err := x.Project.Repo.Ignored(ctx, names)
-		if err != nil {
-			return err
-		}
-		if len(ignored) > 0 {
-			x.Project.Warn(fmt.Sprintf("git ignores %s, which the plan names: no commit will have such files; "+
-				"correct .gitignore, or take them out of the plan", cli.ListOf(ignored, 5)))
-		}
+	// git refuses to answer for paths behind a link and in a submodule. Agents are told about these later.
+	if ignored, err := x.Project.Repo.Ignored(ctx, names); err == nil && len(ignored) > 0 && !planned[".gitignore"] {
+		x.Project.Warn(fmt.Sprintf("git ignores %s, which the plan names: no commit will have such files; "+
+			"correct .gitignore, or take them out of the plan", cli.ListOf(ignored, 5)))
 	}
 	if len(files) > 0 {
 		x.Project.Warn(fmt.Sprintf("git does not track %s, which the plan names: agents do not see such files; "+
