@@ -28,7 +28,7 @@ func Builtin(dir string, s Settings, more ...Gate) []Gate {
 		projects = s.Projects(dir)
 		found = append(found, linters(dir, projects)...)
 		found = append(found, suites(dir, projects)...)
-		why = noSuite(projects)
+		why = noSuite(dir, projects)
 	}
 	replaced := func(gate string) bool {
 		return slices.ContainsFunc(s.Commands, func(c CommandGate) bool { return covers(c.Name, gate) })
@@ -79,12 +79,12 @@ func skipping(reason string) func(context.Context, *Look) error {
 	}
 }
 
-func noSuite(projects []Project) string {
+func noSuite(dir string, projects []Project) string {
 	if len(projects) == 0 {
-		return "no test suite found: no project with tests was detected"
+		return "no test suite found: no project with tests was detected" + proposal(dir)
 	}
 	names := lists.Map(projects, func(p Project) string { return p.Marker })
-	return "no test suite found, but there is " + strings.Join(names[:min(len(names), 5)], ", ")
+	return "no test suite found, but there is " + strings.Join(names[:min(len(names), 5)], ", ") + proposal(dir)
 }
 
 // noTests returns the visible skip of a tree without a suite (GATE-04). [prove] checks whether there were tests before.

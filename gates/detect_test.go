@@ -216,11 +216,34 @@ func TestSuitesOfTree(t *testing.T) {
 		t.Errorf("a configured gate replaces others of its name: %d", len(got))
 	}
 	const why = "no test suite found, but there is go.mod"
-	if got := noSuite([]Project{{Marker: "go.mod"}}); got != why {
+	if got := noSuite(t.TempDir(), []Project{{Marker: "go.mod"}}); got != why {
 		t.Error(got)
 	}
-	if got := noSuite(slices.Repeat([]Project{{Marker: "x"}}, 9)); strings.Count(got, "x") != 5 {
+	if got := noSuite(t.TempDir(), slices.Repeat([]Project{{Marker: "x"}}, 9)); strings.Count(got, "x,") != 4 {
 		t.Error(got)
+	}
+}
+
+// A tree without a gate for tests gets a proposal: the command of its build tool.
+func TestProposedTests(t *testing.T) {
+	for want, files := range map[string]map[string]string{
+		"composer test":      {"composer.json": `{"scripts": {"test": "phpunit"}}`, "phpunit.xml": ""},
+		"vendor/bin/phpunit": {"composer.json": "{}", "phpunit.xml.dist": ""}, "mix test": {"mix.exs": ""},
+		"deno test": {"deno.jsonc": ""}, "dart test": {"pubspec.yaml": "name: x"},
+		"flutter test": {"pubspec.yaml": "dependencies:\n  flutter:\n    sdk: flutter\n"},
+		"cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure": {
+			"CMakeLists.txt": "enable_testing()"},
+		"":           {"CMakeLists.txt": "project(x C)", "sub/mix.exs": "", "justfile": "build:\n"},
+		"make check": {"Makefile": "all:\n\ncheck: all\n"}, "npm run test:unit": {"package.json": `{"scripts": {"test:unit": "x"}}`},
+		"just test": {"justfile": "build:\n\ntest: build\n"}, "cabal test": {"x.cabal": ""},
+	} {
+		dir := tree(t, files)
+		if _, got := ProposedTests(dir); got != want {
+			t.Errorf("%v: %q, want %q", files, got, want)
+		}
+		if why := noSuite(dir, nil); want != "" && !strings.Contains(why, ": "+want) {
+			t.Error(why)
+		}
 	}
 }
 

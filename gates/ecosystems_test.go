@@ -146,13 +146,13 @@ var ecosystems = map[string]struct {
 			"buildSrc/build.gradle.kts":                   "plugins { `kotlin-dsl` }\n",
 			"buildSrc/src/main/kotlin/quality.gradle.kts": "plugins {\n    checkstyle\n}\n"},
 		[]string{"lint:checkstyle-gradle: gradle checkstyleMain checkstyleTest --console=plain",
-			"tests:java: gradle test --console=plain"}, "java gradle java gradle",
+			"tests:java: gradle test --console=plain --no-build-cache"}, "java gradle java gradle",
 	},
 	"Java with Gradle and Checkstyle": {
 		map[string]string{"build.gradle": "plugins {\n  id 'java'\n  id 'checkstyle'\n}\n", "gradlew!": "#!/bin/sh\n",
 			"src/test/java/a/ATest.java": ""},
 		[]string{"lint:checkstyle-gradle: gradlew checkstyleMain checkstyleTest --console=plain",
-			"tests:java: ./gradlew test --console=plain"}, "java gradlew java gradlew",
+			"tests:java: ./gradlew test --console=plain --no-build-cache"}, "java gradlew java gradlew",
 	},
 	"Rust that reads JavaScript, with biome under its hidden name": {
 		map[string]string{
@@ -178,7 +178,7 @@ var ecosystems = map[string]struct {
 			"gradle/libs.versions.toml":        "spotless = { id = \"com.diffplug.spotless\", version = \"6\" }\n",
 			"src/commonTest/kotlin/a/ATest.kt": "", "src/commonMain/kotlin/a/A.kt": "",
 		},
-		[]string{"lint:spotless: gradlew spotlessCheck --console=plain", "tests:java: ./gradlew allTests --console=plain"},
+		[]string{"lint:spotless: gradlew spotlessCheck --console=plain", "tests:java: ./gradlew allTests --console=plain --no-build-cache"},
 		"java gradlew java gradlew",
 	},
 	"Kotlin with ktlint": {
@@ -187,7 +187,7 @@ var ecosystems = map[string]struct {
 			".editorconfig":    "[*.kt]\nktlint_code_style = ktlint_official\n", "src/test/kotlin/ATest.kt": "",
 			"app/build.gradle.kts": "",
 		},
-		[]string{"lint:ktlint: ktlint --reporter=json --log-level=error", "tests:java: gradle test --console=plain"},
+		[]string{"lint:ktlint: ktlint --reporter=json --log-level=error", "tests:java: gradle test --console=plain --no-build-cache"},
 		"java ktlint java gradle",
 	},
 	"Swift": {

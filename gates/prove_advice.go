@@ -127,7 +127,7 @@ func (p *prover) uncollected() {
 			root, ok := strings.CutPrefix(r.Gate, testsName+":"+suiteLanguage(file))
 			root = strings.TrimPrefix(root, ":")
 			if !ok || r.Status == Skipped || r.decided() || root != "" && !within(file, root) || len(r.Cases) == 0 ||
-				slices.ContainsFunc(r.Cases, func(c testout.Case) bool { return c.Path == "" }) {
+				slices.ContainsFunc(r.Cases, namesNoFile) {
 				continue
 			}
 			found = found || slices.ContainsFunc(r.Cases, func(c testout.Case) bool { return path.Join(root, c.Path) == file })
@@ -142,6 +142,11 @@ func (p *prover) uncollected() {
 			Fix:     "put it where the settings of the tests find it, or change them"})
 		rep.Status = statusOf(rep.Findings)
 	}
+}
+
+// namesNoFile reports whether a case has no file, or stands for a script that runs tests, such as the one of package.json.
+func namesNoFile(c testout.Case) bool {
+	return c.Path == "" || c.Name == c.Path && language.OfTest(c.Path) == ""
 }
 
 // explain turns the warning about a removed test into a note, if the test run explains where the test went.

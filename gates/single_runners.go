@@ -39,26 +39,32 @@ func (s Single) plan(ctx context.Context, w *Look) (prepared func() (testRun, er
 		}
 		return always(testRun{program: program{args: scriptArgs(w.subject.Dir, s.Path)}, about: s.Path}, nil)
 	}
-	if args := s.command(w.subject.Dir); args != nil {
+	if args, root := s.command(w.subject.Dir); args != nil {
 		if s.Only != "" {
 			return nil, s.wholeOnly()
 		}
-		return always(testRun{program: program{args: args}}, nil)
+		return always(testRun{program: program{args: args, dir: root}}, nil)
 	}
 	return nil, fmt.Errorf("no runner is known for %s; give the command that runs it", s.Path)
 }
 
-// command returns the command for a file of Ruby, or of Rust below tests.
-func (s Single) command(dir string) []string {
-	switch {
-	case path.Ext(s.Path) == ".rs" && path.Dir(s.Path) == "tests":
-		return []string{"cargo", "test", "--offline", "--quiet", "--test", strings.TrimSuffix(path.Base(s.Path), ".rs")}
-	case strings.HasSuffix(s.Path, "_spec.rb") && usesRSpec(dir, ""):
-		return []string{"rspec", s.Path}
-	case path.Ext(s.Path) == ".rb":
-		return []string{"ruby", "-Ilib", "-Itest", s.Path}
+// command returns the command for a file of Ruby, or of Rust below tests, and the folder of its gem or crate.
+func (s Single) command(dir string) (args []string, root string) {
+	switch path.Ext(s.Path) {
+	case ".rs": // a crate may be a member of a workspace, which is one project
+		folder := path.Dir(s.Path)
+		if root = path.Dir(folder); path.Base(folder) == "tests" && exists(dir, root, "Cargo.toml") {
+			return []string{"cargo", "test", "--offline", "--quiet", "--test", strings.TrimSuffix(path.Base(s.Path), ".rs")},
+				root
+		}
+	case ".rb":
+		root = projectOf(dir, LangRuby, s.Path)
+		if strings.HasSuffix(s.Path, "_spec.rb") && usesRSpec(dir, root) {
+			return []string{"rspec", s.below(root)}, root
+		}
+		return []string{"ruby", "-Ilib", "-Itest", s.below(root)}, root
 	}
-	return nil
+	return nil, ""
 }
 
 func (s Single) wholeOnly() error {
@@ -182,16 +188,30 @@ func (s Single) unittest(ctx context.Context, w *Look, root, python string) test
 	return testRun{program: program{args: args, dir: root, env: w.sourcePath(ctx, root)}, empty: noTests}
 }
 
+// nodeSingle is a runner of Node and how it runs one file: without coverage, because the project may set limits that one
+// file does not reach.
+type nodeSingle struct {
+	tool string
+	args []string
+}
+
+var nodeSingles = []nodeSingle{{"vitest", []string{"run", "--coverage.enabled=false"}},
+	{"jest", []string{"--ci", "--coverage=false"}}, {"mocha", nil}, {"ava", nil}, {"jasmine", nil}, {"qunit", nil},
+	{"lab", nil}}
+
 func (s Single) nodeRun(w *Look, root string) (testRun, error) {
 	if s.Only != "" { // its runners report all other tests as skipped
 		return testRun{}, s.wholeOnly()
 	}
+	// The package of the file may be a workspace of the project.
+	if at := above(path.Dir(s.Path), func(at string) bool {
+		pkg := readPackage(w.subject.Dir, at)
+		return slices.ContainsFunc(nodeSingles, func(own nodeSingle) bool { return pkg.depends(own.tool) })
+	}); within(at, root) {
+		root = at
+	}
 	pkg := readPackage(w.subject.Dir, root)
-	for _, own := range []struct {
-		tool string
-		args []string // without coverage: the project may set limits that one file does not reach
-	}{{"vitest", []string{"run", "--coverage.enabled=false"}}, {"jest", []string{"--ci", "--coverage=false"}},
-		{"mocha", nil}, {"ava", nil}, {"jasmine", nil}, {"qunit", nil}, {"lab", nil}} {
+	for _, own := range nodeSingles {
 		if !pkg.depends(own.tool) {
 			continue
 		}

@@ -43,21 +43,46 @@ func TestSingleFileIgnoresCoverageThreshold(t *testing.T) {
 	}
 }
 
-// A file of Ruby, and an integration test of Rust, runs by a command. One test of it does not.
+// A file of Ruby, and an integration test of Rust, runs by a command in its gem or crate. One test of it does not.
 func TestSingleByCommand(t *testing.T) {
-	dir := tree(t, map[string]string{".rspec": ""})
-	if got := strings.Join(Single{Path: "spec/add_spec.rb"}.command(t.TempDir()), " "); got !=
-		"ruby -Ilib -Itest spec/add_spec.rb" {
+	dir := tree(t, map[string]string{".rspec": "", "Cargo.toml": "", "app/Cargo.toml": "", "gems/a/a.gemspec": ""})
+	command := func(dir, file string) string {
+		args, root := Single{Path: file}.command(dir)
+		return strings.TrimSpace(root + " " + strings.Join(args, " "))
+	}
+	if got := command(t.TempDir(), "spec/add_spec.rb"); got != ". ruby -Ilib -Itest spec/add_spec.rb" {
 		t.Errorf("a spec of minitest: %q", got)
 	}
 	for file, want := range map[string]string{
-		"tests/add.rs": "cargo test --offline --quiet --test add", "src/add.rs": "",
-		"spec/add_spec.rb": "rspec spec/add_spec.rb",
-		"test/add_test.rb": "ruby -Ilib -Itest test/add_test.rb", "a.txt": "",
+		"tests/add.rs":     ". cargo test --offline --quiet --test add",
+		"app/tests/add.rs": "app cargo test --offline --quiet --test add",
+		"src/add.rs":       "", "other/tests/add.rs": "",
+		"spec/add_spec.rb": ". rspec spec/add_spec.rb",
+		"test/add_test.rb": ". ruby -Ilib -Itest test/add_test.rb", "a.txt": "",
+		"gems/a/spec/add_spec.rb": "gems/a ruby -Ilib -Itest spec/add_spec.rb",
+		"gems/a/test/add_test.rb": "gems/a ruby -Ilib -Itest test/add_test.rb",
 	} {
-		if got := strings.Join(Single{Path: file}.command(dir), " "); got != want {
+		if got := command(dir, file); got != want {
 			t.Errorf("%s: %q, want %q", file, got, want)
 		}
+	}
+}
+
+// A test file of a workspace runs with the runner of its own package, in its folder.
+func TestSingleInWorkspace(t *testing.T) {
+	dir := tree(t, map[string]string{"package.json": `{"workspaces": ["packages/*"], "scripts": {"test": "npm test -ws"}}`,
+		"packages/a/package.json":      `{"scripts": {"test": "mocha"}, "devDependencies": {"mocha": "10"}}`,
+		"packages/a/test/package.json": `{"type": "commonjs"}`, "packages/a/test/a.test.js": "", "node_modules/.bin/mocha": ""})
+	_, err := New(Info{Name: "one"}, func(_ context.Context, l *Look) error {
+		r, err := Single{Path: "packages/a/test/a.test.js"}.nodeRun(l, ".")
+		if r.dir != "packages/a" || len(r.args) != 2 || !strings.HasSuffix(r.args[0], "node_modules/.bin/mocha") ||
+			r.args[1] != "test/a.test.js" {
+			t.Errorf("%q in %s", r.args, r.dir)
+		}
+		return err
+	}).Check(t.Context(), Subject{Dir: dir})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

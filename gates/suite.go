@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -292,19 +293,25 @@ func conclude(w *Look, sum testout.Result) {
 	}
 }
 
-// lastTelling returns the last line that describes a failure, else the last line.
+// lastTelling returns the last line that describes a failure, else the last line. Lines in which a build tool only
+// repeats an exit status count last.
 func lastTelling(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if loud.MatchString(lines[i]) && !harmless.MatchString(lines[i]) {
-			if i > 0 && headline.MatchString(lines[i-1]) && !headline.MatchString(lines[i]) {
+	own := slices.DeleteFunc(slices.Clone(lines), repeatsStatus.MatchString)
+	for i := len(own) - 1; i >= 0; i-- {
+		if loud.MatchString(own[i]) && !harmless.MatchString(own[i]) {
+			if i > 0 && headline.MatchString(own[i-1]) && !headline.MatchString(own[i]) {
 				i-- // the other line only explains it
 			}
-			return phrase.Fit(strings.TrimSpace(lines[i]), 300)
+			return phrase.Fit(strings.TrimSpace(own[i]), 300)
 		}
 	}
 	return phrase.Fit(strings.TrimSpace(lines[len(lines)-1]), 300)
 }
+
+// repeatsStatus matches a line of a build tool that says no more than that a command failed.
+var repeatsStatus = lazyre.New(`^\s*(?:g?make(?:\[\d+\])?: \*\*\* .*\bError \d+|npm (?:ERR!|error)(?: (?:code|errno) .*| Test failed\..*)?|` +
+	`error Command failed with exit code \d+\.?|.*\bELIFECYCLE\b.*)$`)
 
 // anyFile reports whether a file of p passes want. It stops at the first one.
 func anyFile(dir string, p Project, all []Project, want func(rel, name string) bool) bool {

@@ -39,7 +39,7 @@ func javaSuite(dir string, p Project) []suite {
 		return nil
 	}
 	maven := path.Base(p.Marker) == "pom.xml"
-	args, tool := []string{"gradle", "test", "--console=plain"}, gradleTool(dir, p, p.Marker)
+	args, tool := []string{"gradle", "test", "--console=plain", "--no-build-cache"}, gradleTool(dir, p, p.Marker)
 	if !plain {
 		args[1] = "allTests" // a Kotlin build for several platforms
 	}

@@ -58,6 +58,18 @@ func (w *Look) hindered(out ran, failures []testout.Failure) error {
 	if out.shown != "" {
 		text += "\n" + out.shown
 	}
+	if err := Hindrance(text, out.how()); err != nil {
+		return err
+	}
+	if out.exit == 126 || out.exit == 127 {
+		return fmt.Errorf("%w: %s: a program could not be started: %s", ErrHindered, out.how(), lastTelling(text))
+	}
+	return nil
+}
+
+// Hindrance returns an [ErrHindered] if the output of a program that failed says that tools are missing. how says how
+// the program ended.
+func Hindrance(text, how string) error {
 	for _, h := range hindrances() {
 		m := h.Sign.FindStringSubmatch(text)
 		if m == nil {
@@ -73,10 +85,7 @@ func (w *Look) hindered(out ran, failures []testout.Failure) error {
 			}
 			return format
 		}
-		return fmt.Errorf("%w: %s (%s); %s", ErrHindered, said(h.What), out.how(), said(h.Fix))
-	}
-	if out.exit == 126 || out.exit == 127 {
-		return fmt.Errorf("%w: %s: a program could not be started: %s", ErrHindered, out.how(), lastTelling(text))
+		return fmt.Errorf("%w: %s (%s); %s", ErrHindered, said(h.What), how, said(h.Fix))
 	}
 	return nil
 }

@@ -309,7 +309,11 @@ func crash(signal string) bool {
 // plainTerminal keeps tools from drawing.
 var plainTerminal = []string{"NO_COLOR=1", "TERM=dumb"}
 
-// toolEnv adds variables to env that keep tools from prompting, watching and writing into the tree.
+// uncached keeps task runners from showing the result of an earlier run, such as one in the workspace of the agent.
+var uncached = []string{"TURBO_FORCE=true", "NX_SKIP_NX_CACHE=true", "WIREIT_CACHE=none"}
+
+// toolEnv adds variables to env that keep tools from prompting, watching, writing into the tree and repeating earlier
+// results.
 func toolEnv(env, more []string) []string {
 	if env == nil {
 		env = os.Environ()
@@ -322,7 +326,7 @@ func toolEnv(env, more []string) []string {
 	}
 	out = append(out, "CI=true", "PYTHONDONTWRITEBYTECODE=1", "RUFF_NO_CACHE=true",
 		"NPM_CONFIG_UPDATE_NOTIFIER=false", "NPM_CONFIG_FUND=false", "GIT_TERMINAL_PROMPT=0")
-	return append(out, more...)
+	return slices.Concat(out, uncached, more)
 }
 
 // environ returns the environment of a program.

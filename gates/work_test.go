@@ -134,16 +134,17 @@ func TestEnvironmentOfPrograms(t *testing.T) {
 		"GITHUB_X=1"}}}
 	env := w.environ([]string{"B=2"})
 	for _, kv := range []string{"A=1", "B=2", "CI=true", "GITHUB_X=1", "GIT_TERMINAL_PROMPT=0",
-		"PYTEST_ADDOPTS=-q"} {
+		"PYTEST_ADDOPTS=-q", "TURBO_FORCE=true", "NX_SKIP_NX_CACHE=true"} {
 		if !slices.Contains(env, kv) {
 			t.Errorf("%s is missing in %q", kv, env)
 		}
 	}
-	if text := strings.Join(env, " "); strings.Contains(text, "FORCE") || strings.Contains(text, "CARGO") {
+	if text := strings.Join(env, " "); strings.Contains(text, "FORCE_COLOR") || strings.Contains(text, "CLICOLOR") || strings.Contains(text, "CARGO") {
 		t.Error(text)
 	}
 	w.user, w.bare, w.release = true, " -s", true
-	want := []string{"A=1", "PYTEST_ADDOPTS=-q", "PYTEST_ADDOPTS=-q -s", "CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false",
+	want := []string{"A=1", "PYTEST_ADDOPTS=-q", "TURBO_FORCE=true", "NX_SKIP_NX_CACHE=true", "WIREIT_CACHE=none",
+		"PYTEST_ADDOPTS=-q -s", "CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false",
 		"CARGO_PROFILE_TEST_DEBUG_ASSERTIONS=false"}
 	if d := cmp.Diff(want, w.environ(nil)); d != "" {
 		t.Error(d)

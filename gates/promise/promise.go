@@ -246,8 +246,9 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 				ok, what, fix = false, "the batch creates it, but it is only a link to another file", "write the file itself"
 			}
 			if !ok && !there && o.ignored(ctx, n.Path) && !slices.ContainsFunc(s.Changed, hides) {
-				l.Note("%s (line %d of the plan) is ignored by git, so it cannot be in a commit", n.Path, n.Line)
-				open++
+				l.Find(gates.Finding{Rule: Family + "/" + RuleNotCreated, Severity: gates.Warning, Path: n.Path,
+					Message: fmt.Sprintf("line %d of the plan: git ignores it, so it is not in the commit", n.Line),
+					Fix:     "correct .gitignore, or remove the file from the plan"})
 				continue
 			}
 		}

@@ -37,6 +37,19 @@ var (
 	dotnetAt    = lazyre.New(`^\s+at .+ in (.+):line (\d+)$`)
 	dotnetBuild = lazyre.New(`^\s*(.+\.(?:cs|fs|vb))\((\d+),(\d+)\): error (\w+: .+?)(?: \[.+\])?$`)
 
+	phpOK  = lazyre.New(`^OK \((\d+) tests?, \d+ assertions?\)`)
+	phpSum = lazyre.New(`^Tests: (\d+), Assertions: \d+((?:, [A-Z][A-Za-z ]*: \d+)*)\.$`)
+	phpOf  = lazyre.New(`(Failures|Errors|Skipped|Incomplete): (\d+)`)
+	phpBad = lazyre.New(`^\d+\) (\w[\w\\]*::\w+.*)$`)
+	phpAt  = lazyre.New(`^(/?\S+\.php):(\d+)$`)
+
+	exunitSum = lazyre.New(`^(?:(\d+) doctests?, )?(?:(\d+) propert(?:y|ies), )?(\d+) tests?, (\d+) failures?(.*)$`)
+	exunitBad = lazyre.New(`^\s+\d+\) (?:test|doctest|property) (.+) \(([\w.]+)\)$`)
+	exunitAt  = lazyre.New(`^\s+(\S+\.exs?):(\d+)$`)
+
+	dartSum = lazyre.New(`^\d\d:\d\d \+(\d+)(?: ~(\d+))?(?: -(\d+))?: (?:All tests passed!|Some tests failed\.)$`)
+	dartBad = lazyre.New(`^\d\d:\d\d \+\d+(?: ~\d+)? -\d+: (?:(\S+\.dart): )?(.+) \[E\]$`)
+
 	gradleBad   = lazyre.New(`^(\w[\w.$]*) > (.+?)(?:\(\))? FAILED$`)
 	gradleAt    = lazyre.New(`^\s+.*\bat (\w+\.(?:java|kt|groovy)):(\d+)$`)
 	gradleSum   = lazyre.New(`^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?$`)
@@ -224,4 +237,68 @@ func Gradle(lines []string) Result {
 		}
 	}
 	return r
+}
+
+// PHPUnit reads the summary of PHPUnit and its list of failures.
+func PHPUnit(lines []string) Result {
+	var r Result
+	for i, l := range lines {
+		if m := phpOK.FindStringSubmatch(l); m != nil {
+			r.count(number(m[1]), 0, 0)
+		}
+		if m := phpSum.FindStringSubmatch(l); m != nil {
+			of := map[string]int{}
+			for _, n := range phpOf.FindAllStringSubmatch(m[2], -1) {
+				of[n[1]] = number(n[2])
+			}
+			r.total(number(m[1]), of["Failures"]+of["Errors"], of["Skipped"]+of["Incomplete"])
+		}
+		if m := phpBad.FindStringSubmatch(l); m != nil {
+			r.fail(placed(lines[i+1:], phpAt, Failure{Name: m[1]}))
+		}
+	}
+	return r.summed()
+}
+
+// ExUnit reads `mix test`. A summary of tests alone is as that of bats, so [BatsPretty] counts it.
+func ExUnit(lines []string) Result {
+	var r Result
+	for i, l := range lines {
+		if m := exunitSum.FindStringSubmatch(l); m != nil && m[1]+m[2] != "" {
+			var more Result
+			more.countWords(m[5])
+			r.total(number(m[1])+number(m[2])+number(m[3]), number(m[4]), more.Skipped)
+		}
+		if m := exunitBad.FindStringSubmatch(l); m != nil {
+			r.fail(placed(lines[i+1:], exunitAt, Failure{Name: m[2] + " " + m[1]}))
+		}
+	}
+	return r
+}
+
+// Dart reads `dart test` and `flutter test`.
+func Dart(lines []string) Result {
+	var r Result
+	for i, l := range lines {
+		if m := dartSum.FindStringSubmatch(l); m != nil {
+			r.count(number(m[1]), number(m[3]), number(m[2]))
+		}
+		if m := dartBad.FindStringSubmatch(l); m != nil {
+			r.fail(Failure{Name: m[2], Path: m[1], Message: firstText(lines[i+1:min(i+4, len(lines))], 2)})
+		}
+	}
+	return r.summed()
+}
+
+// placed completes f with the first place and the first two lines of the text below its title.
+func placed(below []string, at *lazyre.Regexp, f Failure) Failure {
+	below = below[:min(30, len(below))]
+	f.Message = firstText(below, 2)
+	for _, l := range below {
+		if m := at.FindStringSubmatch(l); m != nil {
+			f.Path, f.Line = m[1], number(m[2])
+			break
+		}
+	}
+	return f
 }

@@ -171,9 +171,24 @@ func (r *Result) fail(f Failure) {
 }
 
 // Text reads output for people. Several runners may write it (a Makefile that calls pytest and jest): their counts
-// are added. Common phrases of shell suites are searched only if no runner is recognized.
+// are added. If no runner is recognized, each part of the output that a task runner marks at the start of its lines is
+// read on its own. Common phrases of shell suites are searched last.
 func Text(out string) Result {
 	lines := strings.Split(out, "\n")
+	sum := runners(lines)
+	if !sum.Known {
+		for _, part := range marked(lines) {
+			sum = sum.Add(runners(part))
+		}
+	}
+	if sum.Known {
+		return sum
+	}
+	return sum.Add(Shell(lines))
+}
+
+// runners reads the output of test runners.
+func runners(lines []string) Result {
 	var sum Result
 	node := Node(lines)
 	sum = sum.Add(node)
@@ -181,13 +196,33 @@ func Text(out string) Result {
 		sum = sum.Add(TAP(lines))
 	}
 	for _, read := range []func([]string) Result{Jest, Vitest, Mocha, Ava, Pytest, Unittest, Cargo, Maven, GoText, BatsPretty,
-		Examples, Minitest, ShUnit, Swift, Dotnet, Gradle} {
+		Examples, Minitest, ShUnit, Swift, Dotnet, Gradle, PHPUnit, ExUnit, Dart} {
 		sum = sum.Add(read(lines))
 	}
-	if sum.Known {
-		return sum
+	return sum
+}
+
+// mark matches what task runners put before each line of a task: `@x/a:test: ` (turbo), `packages/a test: ` (pnpm),
+// `@x/a: ` (lerna), `[@x/a]: ` (yarn), `[test:a] ` (concurrently).
+var mark = lazyre.New(`^(\[[^\]\s]{1,80}\]:?|[@\w./-]{1,80}(?:[: ][\w:.-]{1,40})?:) (.*)$`)
+
+// marked returns the lines with the same mark, without it, for each mark in the order of the first line.
+func marked(lines []string) [][]string {
+	var parts [][]string
+	at := map[string]int{}
+	for _, l := range lines {
+		m := mark.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		i, ok := at[m[1]]
+		if !ok {
+			i = len(parts)
+			at[m[1]], parts = i, append(parts, nil)
+		}
+		parts[i] = append(parts[i], m[2])
 	}
-	return sum.Add(Shell(lines))
+	return parts
 }
 
 // number parses a count; an invalid one is 0.

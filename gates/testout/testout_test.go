@@ -82,6 +82,10 @@ func TestSamples(t *testing.T) {
 		"node-spec.txt": {passed: 1, failed: 3, skipped: 2, failures: []failure{
 			{"bad", "a.test.mjs", 2, "1 == 2", false}, {"inner", "a.test.mjs", 4, "inner boom", false},
 		}},
+		"turbo-2.11.11.txt": {passed: 1, failed: 1,
+			failures: []failure{{"f", "/work/shop/packages/b/index.test.js", 2, "2 == 3", false}}},
+		"pnpm-9.15.9.txt": {passed: 1, failed: 1,
+			failures: []failure{{"f", "/work/shop/packages/b/index.test.js", 2, "2 == 3", false}}},
 		"jest.txt": {passed: 10, failed: 1, skipped: 2, failures: []failure{
 			{"sum › adds", "src/sum.test.js", 5, "toBe", false},
 			{"Test suite failed to run", "src/b.test.js", 0, "Cannot find module", true},
@@ -144,6 +148,15 @@ func TestSamples(t *testing.T) {
 		"cargo-build.txt": {unknown: true, failures: []failure{{"build", "src/lib.rs", 3, "cannot find value", true}}},
 		"maven.txt": {passed: 3, failed: 1, skipped: 1,
 			failures: []failure{{"AppTest.testSum", "", 12, "expected: <1>", false}}},
+		"phpunit.txt": {passed: 1, failed: 2, skipped: 1, failures: []failure{
+			{`Shop\Tests\AddTest::testThrows`, "/work/shop/tests/AddTest.php", 21, "undefined function", false},
+			{`Shop\Tests\AddTest::testTwo with data set #0 (1, 2)`, "/work/shop/tests/AddTest.php", 14, "expected 4", false},
+		}},
+		"phpunit-ok.txt": {passed: 3},
+		"exunit.txt": {passed: 2, failed: 1, skipped: 1,
+			failures: []failure{{"Shop.CartTest adds", "test/shop/cart_test.exs", 7, "Assertion with == failed", false}}},
+		"dart.txt": {passed: 2, failed: 1, skipped: 1,
+			failures: []failure{{"rounds", "test/cart_test.dart", 0, "Expected: <4>", false}}},
 		"shell-suites.txt": {passed: 224, failures: nil},
 		"shell-sum.txt":    {passed: 5, failed: 1},
 		"shell-labels.txt": {passed: 12, failed: 1, skipped: 2},

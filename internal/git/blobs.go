@@ -271,7 +271,7 @@ func (r *Repo) WorkingTree(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("write the working tree as a tree: %w", err)
 	}
-	add := []string{"-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--", "."}
+	add := addAll(r.GitDir)
 	for _, path := range apart {
 		add = append(add, ":(top,exclude,literal)"+path)
 	}

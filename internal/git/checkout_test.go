@@ -64,3 +64,26 @@ func TestMayExist(t *testing.T) {
 		t.Error("packed refs are not read")
 	}
 }
+
+// The files that a merge would write over are named, whatever the format of the index, also a file in place of a folder
+// and an ignored one.
+func TestInTheWay(t *testing.T) {
+	dir := made(t, map[string]string{"kept": "1", "same": "1", ".gitignore": "*.log\n"})
+	run(t, dir, "switch", "--quiet", "--create", "other")
+	write(t, dir, map[string]string{"kept": "2", "new": "2", "d/e": "2", "x.log": "2", "absent": "2", "folder": "2"})
+	run(t, dir, "add", "--all", "--force")
+	run(t, dir, "commit", "--quiet", "--message=other")
+	run(t, dir, "switch", "--quiet", "-")
+	write(t, dir, map[string]string{"kept": "3", "same": "3", "new": "3", "d": "3", "x.log": "3", "mine": "3"})
+	for _, format := range []string{"2", "4"} {
+		run(t, dir, "update-index", "--index-version", format)
+		got, err := opened(t, dir).InTheWay(t.Context(), "other")
+		if want := []string{"d", "kept", "new", "x.log"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("version %s: %q, %v; want %q", format, got, err, want)
+		}
+	}
+	if got, err := opened(t, dir).Untracked(t.Context(), []string{"../x", "/etc/passwd", "kept", "new"}); err != nil ||
+		!slices.Equal(got, []string{"new"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -142,8 +142,34 @@ func (w *Workspace) Fill(ctx context.Context, base, tree string) error {
 		"core.fsmonitor=false", "-c", "core.trustctime=true", "-c", noHooks, "read-tree", "--reset", "-u", tree); err != nil {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
 	}
+	if err := w.fillSparse(ctx, base, tree); err != nil {
+		return err
+	}
 	w.knowIndex(tree)
 	return w.headTo(ctx, base)
+}
+
+// fillSparse writes the changed files outside of a sparse checkout, so that they are checked too.
+func (w *Workspace) fillSparse(ctx context.Context, base, tree string) error {
+	if !exists(filepath.Join(w.GitDir, sparseFile)) {
+		return nil
+	}
+	entries, err := w.repo.Compare(base, tree).Entries(ctx)
+	if err != nil {
+		return err
+	}
+	var names strings.Builder
+	for _, e := range entries {
+		if e.Status != 'D' && e.NewMode != modeGitlink {
+			names.WriteString(e.Path + "\x00")
+		}
+	}
+	for _, args := range [][]string{{"update-index", "--no-skip-worktree"}, {"checkout-index", "--force", "--index"}} {
+		if _, err := call(ctx, w.Dir, w.env, strings.NewReader(names.String()), append(args, "-z", "--stdin")...); err != nil {
+			return fmt.Errorf("write the changes of tree %s: %w", tree, err)
+		}
+	}
+	return nil
 }
 
 // Filled reports whether the index is as [Workspace.Fill] left it with tree. Then it also brings HEAD back to base.

@@ -3,6 +3,8 @@ package git
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -78,4 +80,31 @@ func (r *Repo) knowsUser(ctx context.Context) bool {
 	}
 	letter := func(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 	return strings.ContainsFunc(is["user.name"], letter) && strings.ContainsFunc(is["user.email"], letter)
+}
+
+// OwnHooks returns the options for a call of git in a workspace that let it run the hooks of the user's checkout.
+// A relative core.hooksPath means another folder in each worktree: that of husky is missing in a new one, and an agent
+// may have written it.
+func (r *Repo) OwnHooks(ctx context.Context) []string {
+	is, err := r.settings(ctx)
+	at := is["core.hookspath"]
+	if err != nil || at == "" || at[0] == '~' || filepath.IsAbs(at) {
+		return nil
+	}
+	return []string{"-c", "core.hooksPath=" + filepath.Join(r.Root, filepath.FromSlash(at))}
+}
+
+// Hook returns the path of a hook of the user's checkout, "" if there is none.
+func (r *Repo) Hook(ctx context.Context, name string) string {
+	at, err := r.Run(ctx, "rev-parse", "--git-path", "hooks/"+name)
+	if err != nil {
+		return ""
+	}
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(r.Root, at)
+	}
+	if info, err := os.Stat(at); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		return ""
+	}
+	return at
 }

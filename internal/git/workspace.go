@@ -334,7 +334,7 @@ func (w *Workspace) Head(ctx context.Context) (string, error) {
 // paths that differ from base.
 func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tree string, changed []string,
 	err error) {
-	args := []string{"-c", "advice.addEmbeddedRepo=false", "-c", "core.safecrlf=false", "add", "--all", "--", "."}
+	args := addAll(w.GitDir)
 	ignored, err := w.Ignored(ctx, except) // git add reports an error if one of these is named
 	if err != nil {
 		return "", nil, fmt.Errorf("stage the changes in %s: %w", w.Dir, err)
@@ -371,6 +371,19 @@ func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tr
 			return "", nil, fmt.Errorf("stage the changes in %s: %w", w.Dir, err)
 		}
 	}
+}
+
+// sparseFile is the file of a worktree with the patterns of its sparse checkout.
+const sparseFile = "info/sparse-checkout"
+
+// addAll returns the command that adds all files to the index, also those outside of a sparse checkout: git alone would
+// leave them out without an error.
+func addAll(gitDir string) []string {
+	args := []string{"-c", "advice.addEmbeddedRepo=false", "-c", "core.safecrlf=false", "add", "--all"}
+	if exists(filepath.Join(gitDir, sparseFile)) {
+		args = append(args, "--sparse")
+	}
+	return append(args, "--", ".")
 }
 
 // Changed returns the sorted paths in which the index differs from commit base.

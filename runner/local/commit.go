@@ -52,8 +52,11 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	w.begin(hooks, false) // hooks that appeared during agents or gates do not run
 	defer w.adopt(hooks)
 	res, err := proc.Run(ctx, proc.Cmd{
-		Args: []string{"git", "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "--file=-"},
-		Dir:  space.Dir, Env: w.marked(space.Env()), Stdin: strings.NewReader(w.message(b, w.factsOf(c.Batch, c.Base).gates)),
+		Args: append(append([]string{"git"}, w.Repo.OwnHooks(ctx)...), "commit", "--quiet", "--allow-empty",
+			"--cleanup=whitespace", "--file=-"),
+		Dir: space.Dir, Env: w.marked(space.Env()),
+		Stdin: strings.NewReader(CommitMessage(b, w.info.Plan, w.run, w.worker(b.Key),
+			proofOf(w.factsOf(c.Batch, c.Base).gates))),
 		Limits: proc.Limits{Total: commitTimeout, Grace: w.Limits.Grace}, Reaper: w.Reaper,
 	})
 	if err != nil {
@@ -68,6 +71,10 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	}
 	if !res.OK() || head == c.Base {
 		how := res.How()
+		if err := gates.Hindrance(res.Tail, how); err != nil && !res.OK() { // no other attempt could change that
+			space.Tree = ""
+			return e, fmt.Errorf("a hook of the repository refused the commit of batch %s: %w", b.Number, err)
+		}
 		if res.OK() {
 			how = "the commit command succeeded, but made no commit"
 		}
@@ -117,16 +124,40 @@ func (w *work) committed(ctx context.Context, branch string, b *planparse.Batch,
 		strings.Contains(info.Message, "Runplan-Batch: "+b.Key)
 }
 
-// message returns the commit message: the title of the batch, and the trailers that link it to the run.
-func (w *work) message(b *planparse.Batch, seen []journal.GateReceipt) string {
+// CommitMessage returns the message of the commit of a batch: its title, and the trailers that link it to the run.
+func CommitMessage(b *planparse.Batch, plan, run, agent, proof string) string {
 	title := cmp.Or(phrase.Cut(phrase.Line(redact.Clean(b.Title)), 72), "Batch "+b.Number)
 	var m strings.Builder
-	fmt.Fprintf(&m, "%s\n\nBatch %s of %s\n", title, b.Number, w.info.Plan)
-	fmt.Fprintf(&m, "\nRunplan-Run: %s\nRunplan-Batch: %s\nRunplan-Agent: %s\n", w.run, b.Key, w.worker(b.Key))
-	if proof := proofOf(seen); proof != "" {
-		fmt.Fprintf(&m, "Runplan-Proof: %s\n", proof)
+	fmt.Fprintf(&m, "%s\n\nBatch %s of %s\n", title, b.Number, plan)
+	fmt.Fprintf(&m, "\nRunplan-Run: %s\nRunplan-Batch: %s\nRunplan-Agent: %s\n", run, b.Key, agent)
+	if proof != "" {
+		m.WriteString(folded("Runplan-Proof: " + proof))
 	}
 	return m.String()
+}
+
+// maxFooter is the length of a line that commitlint accepts by default.
+const maxFooter = 100
+
+// folded divides a trailer into lines. The second and later ones begin with a space, as git expects.
+func folded(trailer string) string {
+	var b strings.Builder
+	length := 0
+	for i, word := range strings.Fields(trailer) {
+		switch {
+		case i == 0:
+		case length+1+len(word) > maxFooter:
+			b.WriteString("\n ")
+			length = 1
+		default:
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(word)
+		length += len(word)
+	}
+	b.WriteByte('\n')
+	return b.String()
 }
 
 // proofOf describes in one line the reliability of the gates' results: which suites were calibrated, which tests of

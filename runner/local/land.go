@@ -72,7 +72,7 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 		return fmt.Sprintf("the checkout has changes (%s); commit or stash them, then: git merge --ff-only %s", dirty[0],
 			w.info.Branch), nil
 	}
-	_, err = w.Repo.Run(ctx, "-c", "gc.auto=0", "merge", "--quiet", "--ff-only", c.Commit)
+	err = w.Repo.FastForward(ctx, c.Commit)
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
 		return "git merge --ff-only: " + w.redact.String(Said(exit.Stderr)), nil
 	}

@@ -585,6 +585,7 @@ func reasonOf(v gates.Verdict) string {
 func infrastructure(err error) bool {
 	return errors.As(err, new(*agents.UnusableError)) || errors.As(err, new(*reviewError)) ||
 		errors.As(err, new(*afterwardsError)) || errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) ||
+		errors.Is(err, gates.ErrHindered) ||
 		errors.As(err, new(*SetupError)) || errors.As(err, new(*gates.GateError)) || errors.Is(err, git.ErrNoCommits)
 }
 

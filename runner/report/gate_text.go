@@ -147,10 +147,15 @@ func (p *Printer) wentWrong(e runner.Event) string {
 // firstWords returns the first finding of a failure, unless the text has its message.
 func firstWords(e runner.Event, text string) string {
 	f, ok := firstFinding(e.Reports)
-	if !ok || strings.Contains(text, f.Message) {
+	if !ok || says(text, f) {
 		return ""
 	}
 	return " - " + strings.TrimSpace(place(f)+" "+ui.Sanitize(f.Message))
+}
+
+// says reports whether text has the message of f.
+func says(text string, f gates.Finding) bool {
+	return strings.Contains(ui.Sanitize(text), ui.Sanitize(f.Message))
 }
 
 // maxLastWords limits the displayed part of an agent's last line.

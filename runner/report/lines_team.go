@@ -126,6 +126,10 @@ func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
 			for _, said := range saidOf(r) {
 				say(ui.Warn, "%s: %s", r.Gate, said)
 			}
+			// The line of the attempt has the reason of one gate.
+			if f, ok := firstFinding([]gates.Report{r}); ok && !says(firstReason(e), f) {
+				say(ui.Bad, "%s: %s", r.Gate, strings.TrimSpace(place(f)+" "+f.Message))
+			}
 		}
 	}
 	if e.Outcome == runner.OutcomeOK {

@@ -161,6 +161,28 @@ func TestBaseFailuresArePrintedOnce(t *testing.T) {
 	}
 }
 
+// The attempt's line has the reason of one gate, so each other failing gate gets a line with its first error.
+func TestEachFailingGateHasItsLine(t *testing.T) {
+	failed := func(gate string, findings ...gates.Finding) gates.Report {
+		return gates.Report{Gate: gate, Status: gates.Fail, Findings: findings}
+	}
+	var p Printer
+	var got []string
+	for _, l := range p.Lines(runner.Event{Kind: runner.Gated, Batch: "1", Attempt: 1, Outcome: runner.OutcomeFailed,
+		Reason: "secrets failed: a.go:8 a\nsecret", Reports: []gates.Report{
+			failed("secrets", gates.Finding{Severity: gates.Error, Message: "a\nsecret", Path: "a.go", Line: 8}),
+			failed("lessons", gates.Finding{Severity: gates.Warning, Message: "perhaps"},
+				gates.Finding{Severity: gates.Error, Message: "shadowed", Path: "b.go", Line: 3, Col: 2}),
+			failed("mine"),
+		}})[1:] {
+		got = append(got, strings.TrimPrefix(l.Text, "batch 1: "))
+	}
+	if want := []string{"lessons: b.go:3:2 shadowed", "failed attempt 1: secrets failed: a.go:8 a secret"}; !slices.Equal(
+		got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // The last line of a failed agent's output is printed, because the exit status alone does not say what to do.
 func TestLastAgentLineIsPrinted(t *testing.T) {
 	failed := func(kind runner.EventKind, gate, reason, output string) runner.Event {

@@ -124,7 +124,7 @@ func advance(ctx context.Context, p *cli.Project, branch, tip, commit string) er
 		return cli.Named("uncommitted-changes",
 			cli.Usage(fmt.Errorf("the checkout has changes (%s)", redact.Clean(dirty[0])), "commit or stash them first"))
 	}
-	if _, err := p.Repo.Run(ctx, "-c", "gc.auto=0", "merge", "--quiet", "--ff-only", commit); err != nil {
+	if err := p.Repo.FastForward(ctx, commit); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "nothing was changed")
 	}
 	return nil

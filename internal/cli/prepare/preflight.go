@@ -1,10 +1,13 @@
 package prepare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
 )
 
 // preflight checks git, the checkout, the disk and the trust in the configuration before the run costs anything
@@ -57,6 +61,9 @@ func (x *Prepared) preflight(ctx context.Context) error {
 	if n := len(without(untracked, name)); n > 0 && !o.JSON {
 		fmt.Fprintf(a.Stderr, "%s not part of the run\n", phrase.Count(n, "untracked file is", "untracked files are"))
 	}
+	if err := x.unseen(ctx); err != nil {
+		return err
+	}
 	if err := TempFolder(); err != nil {
 		return err
 	}
@@ -72,7 +79,43 @@ func (x *Prepared) preflight(ctx context.Context) error {
 	if err := p.Signing(ctx); err != nil {
 		return err
 	}
+	if err := x.hookTakesMessages(ctx); err != nil {
+		return err
+	}
 	return p.TrustConfig()
+}
+
+// unseen warns of files that the plan names and that agents do not see: those that exist only in the checkout, which are
+// also in the way of the merge, and those that a sparse checkout leaves out.
+func (x *Prepared) unseen(ctx context.Context) error {
+	if x.Options.JSON {
+		return nil
+	}
+	planned := plannedFiles(x.Plan, x.Decision)
+	names := slices.Sorted(maps.Keys(planned))
+	files, err := x.Project.Repo.Untracked(ctx, names)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return slices.Contains(files, name) || !filepath.IsLocal(filepath.FromSlash(name))
+	})
+	// git refuses to answer for paths behind a link and in a submodule. Agents are told about these later.
+	if ignored, err := x.Project.Repo.Ignored(ctx, names); err == nil && len(ignored) > 0 && !planned[".gitignore"] {
+		x.Project.Warn(fmt.Sprintf("git ignores %s, which the plan names: no commit will have such files; "+
+			"correct .gitignore, or take them out of the plan", cli.ListOf(ignored, 5)))
+	}
+	if len(files) > 0 {
+		x.Project.Warn(fmt.Sprintf("git does not track %s, which the plan names: agents do not see such files; "+
+			"commit them first, or move them before you merge", cli.ListOf(files, 5)))
+	}
+	_, omitted, err := x.Project.Repo.Hidden(ctx)
+	omitted = slices.DeleteFunc(omitted, func(name string) bool { return !planned[name] })
+	if len(omitted) > 0 {
+		x.Project.Warn(fmt.Sprintf("the sparse checkout leaves out %s, which the plan names: agents do not see such files; "+
+			"add their folders: git sparse-checkout add DIR", cli.ListOf(omitted, 5)))
+	}
+	return err
 }
 
 // TempFolder checks the folder for temporary files, in which agents and gates work.
@@ -155,6 +198,54 @@ func hookAllows(ctx context.Context, p *cli.Project, to string) error {
 	return cli.Named("cannot-land",
 		cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs to push, but the pre-push hook refuses HEAD: %w", err),
 			"correct the problems of git push --dry-run %s; or leave the work on the run branch: --land branch", to))
+}
+
+// hookTakesMessages runs the repository's commit-msg hook on the messages of the batches. Agents do not write them, so
+// so no attempt could change one that the hook refuses. A slow hook runs only for the first batches.
+func (x *Prepared) hookTakesMessages(ctx context.Context) error {
+	repo := x.Project.Repo
+	hook := repo.Hook(ctx, "commit-msg")
+	if hook == "" {
+		return nil
+	}
+	file, err := os.CreateTemp("", "runplan-message-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	limited, cancel := context.WithTimeout(ctx, hookLimit)
+	defer cancel()
+	var refused []string
+	var said string
+	for _, b := range x.Info.Batches {
+		pb, ok := x.Plan.Batch(b.Key)
+		if !ok || b.Skip != "" {
+			continue
+		}
+		text := local.CommitMessage(pb, x.Info.Plan, x.Run, x.agent.name, "")
+		if err := os.WriteFile(file.Name(), []byte(text), 0o600); err != nil {
+			return err
+		}
+		res, err := proc.Run(limited, proc.Cmd{Args: []string{hook, file.Name()}, Dir: repo.Root, Env: repo.Env(),
+			Sweep: proc.NewTag()})
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil || res.Ended != proc.Exited {
+			break // the commit itself will show it
+		}
+		if !res.OK() {
+			refused = append(refused, pb.Title)
+			said = cmp.Or(said, local.Said(res.Tail))
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	return cli.Usage(fmt.Errorf("the repository's commit-msg hook refuses the messages of %s (%s): %s",
+		phrase.Count(len(refused), "batch"), cli.ListOf(refused, 3), said),
+		"the title of a batch in the plan is the first line of its message: change the titles")
 }
 
 func without(paths []string, name string) []string {

@@ -218,6 +218,10 @@ func (x *Execution) result(res runner.Result) error {
 	if res.Status == runner.RunDone && !x.Options.JSON {
 		fmt.Fprintf(out, "report: %s\n", cli.Rel(page+".html"))
 		if x.Info.Land == "branch" && res.Tip != x.Info.Base {
+			if files, err := x.Project.Repo.InTheWay(context.Background(), res.Tip); err == nil && len(files) > 0 {
+				fmt.Fprintf(out, "before you merge, commit or move %s: the run has its own version of what is not committed here\n",
+					cli.ListOf(files, 5))
+			}
 			fmt.Fprintf(out, "merge it: git merge %s\n", x.Info.Branch)
 		} else if x.Info.Land == "branch" &&
 			slices.ContainsFunc(x.Info.Batches, func(b runner.BatchInfo) bool { return b.Skip == "" }) {

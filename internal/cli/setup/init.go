@@ -3,11 +3,13 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,6 +115,7 @@ type foundInProject struct {
 	agents []string
 	gates  []doctor.Check // of linters and tests, as doctor lists them
 	remote bool           // whether the repository has a remote
+	tests  string         // the command that probably runs the tests, if there is no gate for them
 }
 
 func foundHere(ctx context.Context, p *cli.Project) foundInProject {
@@ -120,6 +123,7 @@ func foundHere(ctx context.Context, p *cli.Project) foundInProject {
 	f.agents = lists.Map(p.Installed(), func(preset agentcommand.Preset) string { return preset.Name })
 	remote, err := p.Repo.PushRemote(ctx)
 	f.remote = err == nil && remote != ""
+	_, f.tests = gates.ProposedTests(p.Repo.Root)
 	for _, c := range doctor.ExamineGates(ctx, p) {
 		name := strings.TrimPrefix(c.What, "gate ")
 		if !strings.HasPrefix(name, "tests:") && !strings.HasPrefix(name, "lint:") && !strings.HasPrefix(name, "types:") {
@@ -152,10 +156,11 @@ func (f foundInProject) comments(withAgent bool) string {
 	line("run.land", land, "branch, ff or pr: the destination of the work")
 	line("run.max_cost_usd", "5", "cost limit of a run, in US dollars")
 	line("team.enabled", "true", "concurrent batches, if the plan allows it")
+	if !f.tested() {
+		fmt.Fprintf(&b, "\n# No tests were found. To run yours, correct the command and remove the # signs:\n# [[gates.command]]\n"+
+			"# name = \"tests\"\n# run = %q\n", cmp.Or(f.tests, "make check"))
+	}
 	if len(f.gates) == 0 {
-		b.WriteString(
-			"\n# No tests and no linter were found. To add your own gate, remove the # signs:\n# [[gates.command]]\n# name = " +
-				"\"check\"\n# run = \"make check\"\n# blocking = true\n")
 		return b.String()
 	}
 	b.WriteString("\n# Gates for this project; to turn one off, use gates.disable:\n")
@@ -163,6 +168,11 @@ func (f foundInProject) comments(withAgent bool) string {
 		fmt.Fprintf(&b, "#   %-20s %s%s\n", g.What, ui.Sanitize(g.Detail), missing(g))
 	}
 	return b.String()
+}
+
+// tested reports whether a gate runs tests.
+func (f foundInProject) tested() bool {
+	return slices.ContainsFunc(f.gates, func(c doctor.Check) bool { return gates.IsSuite(c.What) })
 }
 
 func missing(c doctor.Check) string {
@@ -178,6 +188,9 @@ func (f foundInProject) print(w io.Writer) {
 	}
 	for _, g := range f.gates {
 		fmt.Fprintf(w, "gate %-14s %s%s\n", g.What, ui.Sanitize(g.Detail), missing(g))
+	}
+	if !f.tested() {
+		fmt.Fprintln(w, "no tests found; to run yours, see [[gates.command]] in the file")
 	}
 	fmt.Fprintln(w, "next: runplan check PLAN.md, then runplan PLAN.md")
 }

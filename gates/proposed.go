@@ -1,0 +1,51 @@
+package gates
+
+import "regexp"
+
+// unsupported lists files of build tools whose tests no gate runs by itself, and the commands that run them.
+var unsupported = []struct{ files, says, command string }{
+	{"composer.json", `"test"\s*:`, "composer test"},
+	{"phpunit.xml phpunit.xml.dist phpunit.dist.xml", "", "vendor/bin/phpunit"},
+	{"mix.exs", "", "mix test"},
+	{"rebar.config", "", "rebar3 eunit"},
+	{"deno.json deno.jsonc", "", "deno test"},
+	{"pubspec.yaml", `\bsdk:\s*flutter`, "flutter test"},
+	{"pubspec.yaml", "", "dart test"},
+	{"CMakeLists.txt", `(?i)enable_testing|include\s*\(\s*CTest`,
+		"cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"},
+	{"meson.build", `\btest\s*\(`, "meson setup build && meson test -C build --print-errorlogs"},
+	{"build.zig", "", "zig build test"},
+	{"build.sbt", "", "sbt test"},
+	{"stack.yaml", "", "stack test"},
+	{"*.cabal", "", "cabal test"},
+	{"dune-project", "", "dune test"},
+	{"project.clj", "", "lein test"},
+	{"MODULE.bazel WORKSPACE WORKSPACE.bazel", "", "bazel test //..."},
+	{"GNUmakefile makefile Makefile configure.ac", `(?m)^check\s*:|AM_INIT_AUTOMAKE`, "make check"},
+	{"package.json", `"test:unit"\s*:`, "npm run test:unit"},
+	{"justfile Justfile", `(?m)^@?test\b`, "just test"},
+	{"Taskfile.yml Taskfile.yaml", `(?m)^\s+test:`, "task test"},
+}
+
+// ProposedTests returns a command that probably runs the tests of the tree in dir, and the file that suggests it. It is
+// for trees without a gate for tests: a person can configure the command.
+func ProposedTests(dir string) (file, command string) {
+	for _, names := range walk(dir, 0) {
+		for _, u := range unsupported {
+			if file := (marker{files: u.files}).among(names); file != "" &&
+				regexp.MustCompile(u.says).MatchString(readText(dir, ".", file)) {
+				return file, u.command
+			}
+		}
+	}
+	return "", ""
+}
+
+// proposal is the advice for a tree without a gate for tests, "" if no command is known.
+func proposal(dir string) string {
+	file, command := ProposedTests(dir)
+	if file == "" {
+		return ""
+	}
+	return "; to run those of " + file + ", add a gate named tests: " + command
+}
