@@ -132,6 +132,9 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 	if g, ok := giventests.Gate(b, giventests.Options{Severity: o.Severity, Files: shown.Files}); ok {
 		out = append(out, o.inRoom(g))
 	}
+	if saysRed.MatchString(b.Title + "\n" + b.Text) {
+		out = append(out, o.inRoom(gates.New(info("inputs", gates.Costly, ""), o.inputs)))
+	}
 	names := map[string]int{}
 	for _, c := range b.Checks() {
 		name := fmt.Sprintf("run:%d", c.Line)
