@@ -81,11 +81,12 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 
 // earlier puts the base's version of a check that a command runs into its tree, and returns the name of the check and a
 // function that restores the tree. The batch may not change what verifies it: the name of the file says that it is a
-// check, or it newly has the expected output in it. Only commands of the batch mention it.
-func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (name string, restore func(), err error) {
+// check, it is an input, or it newly has the expected output in it. Only commands of the batch mention it.
+func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (name string, restore func(),
+	err error) {
 	s := l.Subject()
 	restore = func() {}
-	for _, w := range words(run) {
+	for _, w := range literals(run) {
 		p := path.Clean(w)
 		if !slices.Contains(s.Changed, p) || language.IsTest(p) || s.Names(p) ||
 			s.Diff == nil || mentioned(s.Batch, path.Base(p)) {
@@ -105,7 +106,8 @@ func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (
 			}
 			file := filepath.Join(s.Dir, filepath.FromSlash(p))
 			now, err := os.ReadFile(file)
-			if err == nil && !gates.IsCheck(p) && !(want.newIn(string(before), string(now)) && aboutOther(s, p)) {
+			if err == nil && !gates.IsCheck(p) &&
+				!((inputFile.MatchString(p) || want.newIn(string(before), string(now))) && aboutOther(s, p)) {
 				continue
 			}
 			if err == nil {
@@ -118,6 +120,26 @@ func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (
 		}
 	}
 	return "", restore, nil
+}
+
+// inputFile matches files that a program reads as its input.
+var inputFile = lazyre.New(`\.(?:csv|tsv|jsonl|ndjson|xml|log|dat|in|input)$|(?:^|/)(?:examples?|samples?|fixtures?|data|inputs?)/[^/]*\.(?:txt|json|ya?ml)$`)
+
+// literals returns the words of all commands in a text that have no expansions.
+func literals(run string) (out []string) {
+	f, err := parse(run)
+	if err != nil {
+		return nil
+	}
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if word, ok := n.(*syntax.Word); ok {
+			if text, plain := literal(word); plain {
+				out = append(out, text)
+			}
+		}
+		return true
+	})
+	return out
 }
 
 // newIn reports whether the expected output, or a number in it, is in the new text of a script and not in the old one.
@@ -216,8 +238,8 @@ func firstWord(run string) string {
 	return summary(run)
 }
 
-// Program returns the program of a check that has to be installed on the machine. It returns "" for a command that is not
-// run as a check, for a command of the shell and for a path.
+// Program returns the program of a check that has to be installed on the machine. It returns "" for a command that is
+// not run as a check, for a command of the shell and for a path.
 func Program(c planparse.Command) string {
 	if aside(c) != "" {
 		return ""

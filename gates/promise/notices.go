@@ -98,7 +98,8 @@ func codeOf(files []gates.File) []gates.File {
 	})
 }
 
-// mostSingle limits the versions with one wrong line. Each costs a run of the tests, and one that they notice is enough.
+// mostSingle limits the versions with one wrong line. Each costs a run of the tests, and one that they notice is
+// enough.
 const mostSingle = 5
 
 // foreign is a wrong result that is not empty, so that a test must check more than that there is one.
@@ -252,7 +253,7 @@ var (
 	wrongNow = lazyre.New(`(?i)\b(?:today|currently|at present|so far|wrong(?:ly)?|bugs?|incorrect\w*|crash\w*|panics?|ignores?|broken)\b|` +
 		`(?m)(?:^[^\w\n]*(?:(?:Task|Step) [\w.]+\W+)?|[.!?]\s+)(?:Fix|Correct|Repair)\b`)
 	// asksTests matches a text that asks for tests.
-	asksTests = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b`)
+	asksTests = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b|\bwith (?:an? |its |new |own )*(?:tests?|specs?|examples?)\b`)
 	// unseenFault matches a text about a fault that a test often cannot show.
 	unseenFault = lazyre.New(`(?i)\b(?:races?|racy|flak\w*|leak\w*|deadlock\w*|perform\w*|slow\w*|speed\w*|efficien\w*|optimi[sz]\w*|memory|` +
 		`alloc\w*|threads?|concurren\w*|refactor\w*|typing|types?|annotat\w*|lint\w*|compil\w*|platforms?|systems?|characteri[sz]\w*)\b|\b[Oo]n (?:Windows|macOS|Linux)\b`)
@@ -281,8 +282,8 @@ func changesOld(b planparse.Batch, files []gates.File) bool {
 }
 
 // before finds tests that pass on the code before the change, although the batch corrects it or only changes old
-// functions. The tests must load this code: they have to fail if it cannot be read. Nothing is known if the batch has new
-// tests that its plan does not name.
+// functions. The tests must load this code: they have to fail if it cannot be read. Nothing is known if the batch has
+// new tests that its plan does not name.
 func before(ctx context.Context, l *gates.Look, files []gates.File, file string, limit time.Duration) (string, error) {
 	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file })
 	if b := l.Subject().Batch; !showsFault(b.Text) && !(newTests(files[at]) && changesOld(b, files)) {
