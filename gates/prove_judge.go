@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates/names"
+	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
@@ -280,9 +282,17 @@ func (p *prover) besides(file, test string) bool {
 	}
 	var called []string
 	for _, f := range p.changes {
-		if language.IsTest(f.Path) && (file == "" || file == f.Path) {
-			called = append(called, calledIn(filepath.Join(p.s.Dir, filepath.FromSlash(f.Path)),
-				Finding{Path: f.Path, Test: test})...)
+		if !language.IsTest(f.Path) || file != "" && file != f.Path {
+			continue
+		}
+		called = append(called,
+			calledIn(filepath.Join(p.s.Dir, filepath.FromSlash(f.Path)), Finding{Path: f.Path, Test: test})...)
+		if len(testcode.Read(f.Path, f.After).Units) == 0 { // of Ruby, the lines are known and not the tests
+			for _, a := range (File{Before: f.Before, After: f.After}).AddedLines() {
+				for _, m := range call.FindAllStringSubmatch(a.Text, -1) {
+					called = append(called, m[1])
+				}
+			}
 		}
 	}
 	found := false
@@ -291,7 +301,7 @@ func (p *prover) besides(file, test string) bool {
 			continue
 		}
 		for _, name := range changedFunctions(f) {
-			if slices.Contains(called, name) {
+			if slices.Contains(called, name) && regexp.MustCompile(`\b`+name+`\b`).MatchString(f.Before) {
 				if strings.Contains(text, strings.ToLower(name)) {
 					return false
 				}
