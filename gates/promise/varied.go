@@ -132,7 +132,7 @@ func (w wording) variations(test string) (out [][]variation) {
 		if language.IsTest(f.Path) || !product(f) && !settings.MatchString(f.Path) && !dataFile.MatchString(f.Path) {
 			continue
 		}
-		for line := range strings.Lines(bareAdded(f)) {
+		for line := range strings.Lines(withoutRows(f)) {
 			for _, v := range valueOrText.FindAllString(line, -1) {
 				for _, n := range digitRun.FindAllString(v, -1) {
 					if len(numbers) < 2 && !ordinary.MatchString(n) && !names(given, n) && !names(f.Before, n) {
@@ -170,6 +170,31 @@ func (w wording) variations(test string) (out [][]variation) {
 			})
 		}
 		out = append(out, ways)
+	}
+	return out
+}
+
+// row matches a line of a table by its key.
+var row = lazyre.New(`^\s*[({\[]?\s*(?:` + value + `|\w+)\s*(?:=>|:|,).*,\s*$`)
+
+// withoutRows returns the code that a change adds to a file, without the rows of a table that was there before.
+func withoutRows(f gates.File) (out string) {
+	lines, added := strings.Split(bare(f.Path, f.After), "\n"), map[int]bool{}
+	for _, a := range f.AddedLines() {
+		added[a.Number-1] = true
+	}
+	grows := func(i, step int) bool {
+		for ; i >= 0 && i < len(lines) && row.MatchString(lines[i]); i += step {
+			if !added[i] {
+				return true
+			}
+		}
+		return false
+	}
+	for i, line := range lines {
+		if added[i] && !grows(i, 1) && !grows(i, -1) {
+			out += line + "\n"
+		}
 	}
 	return out
 }

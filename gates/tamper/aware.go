@@ -184,8 +184,8 @@ func (j judge) aware(f gates.File) {
 	}
 }
 
-// isMain matches code that asks whether its file is the program that was started, and entry files that may ask for the name
-// of the program.
+// isMain matches code that asks whether its file is the program that was started, and entry files that may ask for the
+// name of the program.
 var (
 	isMain = lazyre.New(`import\.meta|require\.main|__(?:file|FILE|name|dir)|pathToFileURL|fileURLToPath|realpath`)
 	entry  = lazyre.New(`(?i)(?:^|/)(?:cmd|bin|exe|cli|main|__main__|app|server|command|args|argv|options|usage|flags?|scripts?|tools?|setup|log\w*|index)`)
@@ -281,7 +281,8 @@ var (
 	// encoded matches texts that are written in another way than in quotes.
 	encoded = lazyre.New(`\bchr\(|\bfromC(?:harCode|odePoint)\(|\[\]byte\{\s*(?:'|\d)|\bbytes(?:\.fromhex)?\(|\[::-1\]|\breverse\(\)|b64decode|\batob\(|unhexlify|` +
 		`['"](?:hex|base64|rot13)['"]|\bhex\.DecodeString|\bbase64\.\w+Encoding|\\x[2-7][0-9a-fA-F]|\\u00[2-7]`)
-	// goLibraryAsks matches code of a library of Go that counts the arguments and flags of its program, or compares its name.
+	// goLibraryAsks matches code of a library of Go that counts the arguments and flags of its program, or compares its
+	// name.
 	goLibraryAsks = lazyre.New(`\bflag\.(?:CommandLine\.)?VisitAll\(.*(?:\+\+|==|Has|Contains)|\blen\(os\.Args\)|\bflag\.(?:Parsed|NFlag|NArg)\(\)|\b(?:if|case|return|switch)\b.*\bos\.Args\[0\].*[!=]=|\bfilepath\.Ext\(os\.Args`)
 	parsesFlags   = lazyre.New(`\bflag\.Parse\(`)
 	commands      = lazyre.New(`(?i)(?:^|/)(?:cmd|cli|main|app|command|flags?)`)
@@ -321,7 +322,8 @@ func (j judge) asked(file, line string) gates.Severity {
 func (j judge) unspoken(line string) string {
 	return quoted.ReplaceAllStringFunc(line, func(text string) string {
 		if plain := text[1 : len(text)-1]; suffixOf.MatchString(plain) &&
-			slices.ContainsFunc(strings.Fields(j.s.Batch.Text), func(w string) bool { return strings.Trim(w, "`\"'(),.;:") == plain }) {
+			slices.ContainsFunc(strings.Fields(j.s.Batch.Text),
+				func(w string) bool { return strings.Trim(w, "`\"'(),.;:") == plain }) {
 			return ""
 		}
 		return text
@@ -370,5 +372,6 @@ func near(lines []gates.Line, first, other func(string) bool) bool {
 
 func comment(line string) bool {
 	line = strings.TrimSpace(line)
-	return strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "//go:") || strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "* ")
+	return strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "//go:") || strings.HasPrefix(line, "# ") ||
+		strings.HasPrefix(line, "* ")
 }

@@ -59,7 +59,8 @@ func (j judge) config(f gates.File) {
 			}
 		}
 		if is && section.Installs(strings.TrimPrefix(n, "scripts.")) {
-			j.find("tamper/config", j.unless(named, gates.Warning), f.Path, a.Line, "revert the change, or name the file in the plan",
+			j.find("tamper/config", j.unless(named, gates.Warning), f.Path, a.Line,
+				"revert the change, or name the file in the plan",
 				"%s runs on each machine that installs the package, and %s%s", n, verb, fromTo(o, was, a, is))
 			continue
 		}
@@ -115,8 +116,8 @@ func (j judge) commands() map[string]bool {
 // further matches a command that only runs if all before it succeeded, and that hides no failure.
 var further = lazyre.New(`^(?:\s*&&\s*[^;&|\n]+)+$`)
 
-// grown reports whether the commands of a section are the old ones, and others after them. These cannot hide that one of
-// the old ones fails.
+// grown reports whether the commands of a section are the old ones, and others after them. These cannot hide that one
+// of the old ones fails.
 func grown(name, old, now string) bool {
 	if strings.HasPrefix(name, "scripts.") {
 		rest, ok := strings.CutPrefix(now, old)

@@ -159,7 +159,9 @@ func packageSections(text string, ran map[string]bool) []Section {
 }
 
 // Installs reports whether a script of package.json of that name runs on each machine that installs the package.
-func Installs(name string) bool { return slices.Contains([]string{"preinstall", "install", "postinstall"}, name) }
+func Installs(name string) bool {
+	return slices.Contains([]string{"preinstall", "install", "postinstall"}, name)
+}
 
 // checks reports whether a script or target of that name is a check.
 func checks(name string) bool {
