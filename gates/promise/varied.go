@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/runplan/runplan/gates"
@@ -255,7 +256,7 @@ var (
 		`\bpanic:|\bE0\d{3}\b|(?:undefined|cannot use|syntax error|overflows)`)
 	// timesAndPlaces matches what differs between two runs of the same test.
 	timesAndPlaces = lazyre.New(`\d+(?:\.\d+)?(?:e-\d+)?\s?(?:ms|µs|ns|s|seconds?)\b|\d+:\d\d(?::\d\d)?(?:\.\d+)?|(?i:seed:? \d+)|0x[0-9a-f]+|` +
-		`(?m)^.*(?:duration|Elapsed|Start at|thread '|runs/s).*$|/[\w./-]*/`)
+		`(?m)^.*(?:generated xml|duration|Elapsed|Start at|thread '|runs/s).*$|/[\w./-]*/`)
 )
 
 // noOther reports whether no variation of a test has another result on the new code than on the old one. The variations
@@ -323,6 +324,9 @@ func runOf(ctx context.Context, l *gates.Look, file string, texts map[string]str
 	return one, ctx.Err()
 }
 
+// texted counts the texts that files got.
+var texted atomic.Int64
+
 // replaced gives files of the tree other texts, and removes those whose text is empty. It returns a function that
 // restores them.
 func replaced(l *gates.Look, texts map[string]string) (restore func(), err error) {
@@ -349,7 +353,8 @@ func replaced(l *gates.Look, texts map[string]string) (restore func(), err error
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			return restore, err
 		}
-		later := time.Now().Add(time.Minute) // Python compiles a file again only if its time or its size differs
+		// Python compiles a file again only if its time or its size differs.
+		later := time.Now().Add(time.Minute + time.Duration(texted.Add(1))*time.Second)
 		_ = os.Chtimes(name, later, later)
 	}
 	return restore, nil
