@@ -2,6 +2,7 @@ package promise
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -86,7 +87,7 @@ func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (
 	err error) {
 	s := l.Subject()
 	restore = func() {}
-	for _, w := range literals(run) {
+	for _, w := range started(s.Dir, run) {
 		p := path.Clean(w)
 		if !slices.Contains(s.Changed, p) || language.IsTest(p) || s.Names(p) ||
 			s.Diff == nil || mentioned(s.Batch, path.Base(p)) {
@@ -139,6 +140,27 @@ func literals(run string) (out []string) {
 		}
 		return true
 	})
+	return out
+}
+
+// started returns the words of a command, and those of the script of package.json or of the Makefile that it runs.
+func started(dir, run string) []string {
+	out := literals(run)
+	if len(out) < 2 {
+		return out
+	}
+	switch out[0] {
+	case "make":
+		text, _ := os.ReadFile(filepath.Join(dir, "Makefile")) // without one there is nothing to add
+		return append(out, strings.Fields(string(text))...)
+	case "npm", "pnpm", "yarn", "bun":
+		var doc struct{ Scripts map[string]string }
+		text, _ := os.ReadFile(filepath.Join(dir, "package.json")) // without one there is nothing to add
+		_ = json.Unmarshal(text, &doc)
+		for _, w := range out[1:] {
+			out = append(out, literals(doc.Scripts[w])...)
+		}
+	}
 	return out
 }
 

@@ -127,7 +127,7 @@ var (
 // variations returns, for each kind of values that the new code has and the batch does not give, the ways to change
 // those values in a test: numbers, and texts of several words that the test has as well.
 func (w wording) variations(test string) (out [][]variation) {
-	numbers, phrases := map[string]bool{}, map[string]bool{}
+	numbers, phrases, special := map[string]bool{}, map[string]bool{}, false
 	given := w.l.Subject().Batch.Title + "\n" + w.l.Subject().Batch.Text
 	for _, f := range w.files {
 		if language.IsTest(f.Path) || !product(f) && !settings.MatchString(f.Path) && !dataFile.MatchString(f.Path) {
@@ -136,8 +136,8 @@ func (w wording) variations(test string) (out [][]variation) {
 		for line := range strings.Lines(withoutRows(f)) {
 			for _, v := range valueOrText.FindAllString(line, -1) {
 				for _, n := range digitRun.FindAllString(v, -1) {
-					if len(numbers) < 2 && !ordinary.MatchString(n) && !names(given, n) && !names(f.Before, n) {
-						numbers[n] = true
+					if (len(numbers) < 2 || !special) && !names(given, n) && !names(f.Before, n) {
+						numbers[n], special = true, special || !ordinary.MatchString(n)
 					}
 				}
 				if p := plainWords(unquoted(v)); strings.Contains(p, " ") {
@@ -146,15 +146,24 @@ func (w wording) variations(test string) (out [][]variation) {
 			}
 		}
 	}
-	if len(numbers) > 1 {
-		var ways []variation
-		for _, to := range []func(n int) int{
-			func(n int) int { return n + 1 }, func(n int) int { return max(n-1, 0) }, func(n int) int { return 2 * n },
-			func(n int) int { return n + 10 }, func(n int) int { return 3*n + 1 }, func(n int) int { return n + 100 },
-		} {
-			ways = append(ways, func(text string) string { return withNumbers(text, to) })
+	if len(numbers) > 1 && special {
+		all := func(by func(n int) int) variation {
+			return func(text string) string { return withNumbers(text, by) }
 		}
-		out = append(out, ways)
+		long := func(by int) variation { // years, among others, whose months and days stay
+			return all(func(n int) int {
+				if n >= 1000 {
+					n += by
+				}
+				return n
+			})
+		}
+		out = append(out, []variation{
+			all(func(n int) int { return n + 1 }), all(func(n int) int { return max(n-1, 0) }),
+			all(func(n int) int { return 2 * n }),
+			all(func(n int) int { return n + 10 }), all(func(n int) int { return 3*n + 1 }),
+			all(func(n int) int { return n + 100 }),
+		}, []variation{long(5), long(28), long(11), long(-8)})
 	}
 	shared := lists.Filter(texts(test), func(t string) bool {
 		t = plainWords(t)
@@ -255,8 +264,8 @@ var (
 	otherError = lazyre.New(`\b(?:Type|Value|Key|Index|Attribute|Name|Syntax|Range|Reference|Import|NoMethod|Argument|ZeroDivision|Overflow)\w*Error\b|` +
 		`\bpanic:|\bE0\d{3}\b|(?:undefined|cannot use|syntax error|overflows)`)
 	// timesAndPlaces matches what differs between two runs of the same test.
-	timesAndPlaces = lazyre.New(`\d+(?:\.\d+)?(?:e-\d+)?\s?(?:ms|µs|ns|s|seconds?)\b|\d+:\d\d(?::\d\d)?(?:\.\d+)?|(?i:seed:? \d+)|0x[0-9a-f]+|` +
-		`(?m)^.*(?:generated xml|duration|Elapsed|Start at|thread '|runs/s).*$|/[\w./-]*/`)
+	timesAndPlaces = lazyre.New(`\s*\(?\d+(?:\.\d+)?(?:e-\d+)?\s?(?:ms|µs|ns|s|seconds?)\b\)?|\d+:\d\d(?::\d\d)?(?:\.\d+)?|(?i:seed:? \d+)|0x[0-9a-f]+|` +
+		`(?m)^.*(?:generated xml|duration|Elapsed|Start at|thread '|runs/s).*$|^[.FES]+$|/[\w./-]*/`)
 )
 
 // noOther reports whether no variation of a test has another result on the new code than on the old one. The variations

@@ -41,8 +41,16 @@ func (j judge) hidden(f gates.File) {
 				"the line has the invisible character U+%04X, so it is not what it seems", runes[at])
 			return
 		}
+		if word := lookalike.FindString(l.Text); word != "" {
+			j.find("tamper/hidden", gates.Error, f.Path, l.Number, "write the word in one alphabet",
+				"the word %q has letters of two alphabets that look the same", word)
+			return
+		}
 	}
 }
+
+// lookalike matches a word of Latin letters with a Cyrillic one that looks like one of them.
+var lookalike = lazyre.New(`\w*[A-Za-z][аеорсухіјѕАВЕКМНОРСТУХІ]+[A-Za-z]\w*`)
 
 // turns reports whether a character is hidden and has no use in code, except those that languages with two directions
 // need.

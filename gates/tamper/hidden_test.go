@@ -14,8 +14,11 @@ func TestTamperFindsHiddenCode(t *testing.T) {
 		file, text string
 		found      bool
 	}{
-		"a text that turns":       {"calc.go", "package calc\n\n/*\u202e } \u2066*/\n", true},
-		"no width in a name":      {"calc.py", "def ad\u200bd():\n    return 1\n", true},
+		"a text that turns":  {"calc.go", "package calc\n\n/*\u202e } \u2066*/\n", true},
+		"no width in a name": {"calc.py", "def ad\u200bd():\n    return 1\n", true},
+		"two alphabets":      {"calc.py", "x = role == \"gu\u0435st\"\n", true},
+		"one alphabet each": {"calc.py",
+			"x = re.compile(\"[A-Za-z\u0410-\u042f\u0430-\u044fA-Z]\")  # \u0440\u0430\u0437\n", false},
 		"tags":                    {"calc.js", "const a = 'x\U000e0041';\n", true},
 		"marks of languages":      {"calc.py", "NAME = '\u200f\u0628\u200e'\n", false},
 		"an emoji of parts":       {"calc.py", "NAME = '\U0001f469\u200d\U0001f467'\n", false},
