@@ -136,8 +136,8 @@ func (w wording) variations(test string) (out [][]variation) {
 		for line := range strings.Lines(withoutRows(f)) {
 			for _, v := range valueOrText.FindAllString(line, -1) {
 				for _, n := range digitRun.FindAllString(v, -1) {
-					if (len(numbers) < 2 || !special) && !names(given, n) && !names(f.Before, n) {
-						numbers[n], special = true, special || !ordinary.MatchString(n)
+					if (len(numbers) < 2 || !special) && !names(f.Before, n) {
+						numbers[n], special = true, special || !ordinary.MatchString(n) && !names(given, n)
 					}
 				}
 				if p := plainWords(unquoted(v)); strings.Contains(p, " ") {
@@ -163,7 +163,7 @@ func (w wording) variations(test string) (out [][]variation) {
 			all(func(n int) int { return 2 * n }),
 			all(func(n int) int { return n + 10 }), all(func(n int) int { return 3*n + 1 }),
 			all(func(n int) int { return n + 100 }),
-		}, []variation{long(5), long(28), long(11), long(-8)})
+		}, []variation{long(4), long(28), long(-8), long(100), long(200)})
 	}
 	shared := lists.Filter(texts(test), func(t string) bool {
 		t = plainWords(t)
