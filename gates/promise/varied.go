@@ -19,7 +19,8 @@ import (
 )
 
 // saysRed matches a batch that makes failing tests pass.
-var saysRed = lazyre.New(`(?i)\b(?:tests?|examples?|specs?|checks?|test\w+)\b[^.;]*\bfail|\b(?:tests?|examples?|specs?|checks?) pass`)
+var saysRed = lazyre.New(`(?:\b[Tt]ests?|\b[Ee]xamples?|\b[Ss]pecs?|\b[Cc]hecks?|\b[Tt]est\w+)\b[^.;]*\bfail(?:s|ing)?\b|` +
+	`\b(?:tests?|examples?|specs?|checks?) pass\b`)
 
 const (
 	mostRed    = 2                // files of tests that failed on the base
