@@ -266,7 +266,7 @@ var (
 		`\bpanic:|\bE0\d{3}\b|(?:undefined|cannot use|syntax error|overflows)`)
 	// timesAndPlaces matches what differs between two runs of the same test.
 	timesAndPlaces = lazyre.New(`\s*\(?\d+(?:\.\d+)?(?:e-\d+)?\s?(?:ms|µs|ns|s|seconds?)\b\)?|\d+:\d\d(?::\d\d)?(?:\.\d+)?|(?i:seed:? \d+)|0x[0-9a-f]+|` +
-		`(?m)^.*(?:generated xml|duration|Elapsed|Start at|thread '|runs/s).*$|^[.FES]+$|/[\w./-]*/`)
+		`(?m)^.*(?:generated xml|^Time:|duration|Elapsed|Start at|thread '|runs/s).*$|^[.FES]+$|/[\w./-]*/`)
 )
 
 // noOther reports whether no variation of a test has another result on the new code than on the old one. The variations
