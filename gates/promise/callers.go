@@ -120,8 +120,7 @@ type mention struct {
 }
 
 // inSentence matches a name in code, and one that can only be a name of code.
-var inSentence = lazyre.New("`((?:\\w+[.:#]+)*)(\\w{3,})[?!]?(\\([^`]*\\))?`|" +
-	`\b((?:\w+[.#])+)(\w{3,})\b(\(\))?|\b()(\w{3,})(\(\))|` +
+var inSentence = lazyre.New("`((?:\\w+[.:#]+)*)(\\w{3,})[?!]?(\\([^`]*\\))?`|" + `\b((?:\w+[.#])+)(\w{3,})\b(\(\))?|\b()(\w{3,})(\(\))|` +
 	`\b()(\w*(?:_|[a-z][A-Z])\w+)\b()`)
 
 func mentionsIn(text string) []mention {
@@ -164,8 +163,7 @@ func (w wording) unwired(e effects) bool {
 		for i, user := range list {
 			for j, fresh := range list {
 				isNew := w.isNew(fresh.name)
-				if i == j || e.all[user.name] == "" || !e.old[user.name] && !e.changed[user.name] || !isNew &&
-					e.all[fresh.name] == "" {
+				if i == j || e.all[user.name] == "" || !e.old[user.name] && !e.changed[user.name] || !isNew && e.all[fresh.name] == "" {
 					continue
 				}
 				asks := false
@@ -207,9 +205,8 @@ func (w wording) titled() []string {
 }
 
 // changing matches a text that may want an old function to be changed, or to use a new one.
-var changing = lazyre.New(
-	"(?i)\\b(?:make|let|teach|allow|extend|change|enable|support|accept|uses?|calls?|through|with|by|in)\\s+(?:\\w+\\s+){0,3}`[\\w.:#]+`|" +
-		"`\\s+(?:must|should|shall|has to|needs to|uses?|calls?)\\b")
+var changing = lazyre.New("(?i)\\b(?:make|let|teach|allow|extend|change|enable|support|accept|uses?|calls?|through|with|by|in)\\s+(?:\\w+\\s+){0,3}`[\\w.:#]+`|" +
+	"`\\s+(?:must|should|shall|has to|needs to|uses?|calls?)\\b")
 
 var (
 	// makes matches the words before a function that a sentence wants to be changed, also and must the words behind it.
@@ -217,8 +214,7 @@ var (
 	// madeName matches a name without marks of code that can be the subject of such a sentence.
 	madeName = lazyre.New(`(?i)^\W*(?:make|let|teach)\s+(\w{3,})\s+\w`)
 	also     = lazyre.New(`^ (?:also|now) (?:accept|take|return|support|handle|read|write|refuse|reject|raise|throw|merge|know|allow)s\b`)
-	must     = lazyre.New("^(?:(?:,| and| or|, and) `[\\w.:#]+(?:\\(\\))?`)*" +
-		` (?:both |each |all )?(?:[Mm]ust|should|shall|has to|needs to|learns? to)\s+(?:(?:also|now|then)\s+)?(\w+)`)
+	must     = lazyre.New("^(?:(?:,| and| or|, and) `[\\w.:#]+(?:\\(\\))?`)*" + ` (?:both |each |all )?(?:[Mm]ust|should|shall|has to|needs to|learns? to)\s+(?:(?:also|now|then)\s+)?(\w+)`)
 	// supports matches the words between the beginning of a title and the function at its end.
 	supports = lazyre.New(`(?i)^\W*(?:[\w.]+(?:\([^)]*\))?!?:\s+)?(?:(?:support|accept|allow|handle|honou?r|respect)\b[^.;:]*\s(?:in|by)|[^.;:]*\sin)\s+$`)
 	// beside matches words of a title about something that is not what the function does.

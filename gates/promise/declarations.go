@@ -142,8 +142,7 @@ func (w wording) parameters(found map[string]bool) {
 		}
 		old := declarationsOf(f.Path, bare(f.Path, f.Before))
 		for _, d := range declarationsOf(f.Path, w.code[f.Path]) {
-			if !d.works() || slices.ContainsFunc(old,
-				func(o declaration) bool { return o.name == d.name && o.params == d.params }) {
+			if !d.works() || slices.ContainsFunc(old, func(o declaration) bool { return o.name == d.name && o.params == d.params }) {
 				continue
 			}
 			list := signatures[d.name]

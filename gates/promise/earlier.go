@@ -94,8 +94,7 @@ func (w wording) otherErrors() bool {
 	if len(expected) > 0 {
 		only = "the new tests only expect " + strings.Join(expected, " and ")
 	}
-	w.broken(RuleNoError, "", "the batch asks for tests of what was asked before, which has "+
-		strings.Join(wanted, " and ")+
+	w.broken(RuleNoError, "", "the batch asks for tests of what was asked before, which has "+strings.Join(wanted, " and ")+
 		", but "+only, "test where they are raised")
 	return true
 }

@@ -159,8 +159,7 @@ func (w wording) testsHaveAll() {
 	named := w.listed()
 	absent := lists.Filter(named, func(n string) bool { return !names(w.tests, n) })
 	if len(absent) > 0 && len(absent) < len(named) {
-		w.broken(RuleExampleUntested, "", "the batch asks for tests of "+strings.Join(named, ", ")+", but none has "+
-			absent[0],
+		w.broken(RuleExampleUntested, "", "the batch asks for tests of "+strings.Join(named, ", ")+", but none has "+absent[0],
 			"test all of them")
 		return
 	}
@@ -205,15 +204,13 @@ func (w wording) testsHaveAll() {
 	}) {
 		return
 	}
-	w.broken(RuleExampleUntested, "", "the batch shows the example "+shown(missing)+
-		" and asks for tests, but no test has it",
+	w.broken(RuleExampleUntested, "", "the batch shows the example "+shown(missing)+" and asks for tests, but no test has it",
 		"test all examples of the batch")
 }
 
 // valueShown matches the value of an option, or a value with a digit or a mark, and the verb between it and its result.
-var valueShown = lazyre.New(
-	"`(?:-{1,2}[\\w-]+[ =]([^`\\s]+)|([^`\\s/\\\\]*[^`\\w\\s/\\\\][^`\\s/\\\\]*))`,?\\s+(?:(?:also|now)\\s+)?" +
-		"(?:(?:should|must|will)\\s+)?(?:gives?|returns?|becomes?|yields?|prints?|means?)\\s+(?:the\\s+)?[`\"]")
+var valueShown = lazyre.New("`(?:-{1,2}[\\w-]+[ =]([^`\\s]+)|([^`\\s/\\\\]*[^`\\w\\s/\\\\][^`\\s/\\\\]*))`,?\\s+(?:(?:also|now)\\s+)?" +
+	"(?:(?:should|must|will)\\s+)?(?:gives?|returns?|becomes?|yields?|prints?|means?)\\s+(?:the\\s+)?[`\"]")
 
 var (
 	// testsOfAll matches a sentence that asks for tests of each name of a list, with their number.
@@ -253,8 +250,8 @@ var (
 // dotted matches the name of a file or of a part of an object.
 var dotted = lazyre.New(`^[@*]?[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$|\w\.[A-Za-z]\w{0,3}$`)
 
-// shownValues returns the values that the batch shows with results, and that are no arguments of calls: those of
-// options ("`--ratio -.25` gives `-0.25`"), the rows of tables, and the results of sentences without a call.
+// shownValues returns the values that the batch shows with results, and that are no arguments of calls: those of options
+// ("`--ratio -.25` gives `-0.25`"), the rows of tables, and the results of sentences without a call.
 func (w wording) shownValues() (out []example) {
 	for _, text := range sentence.Split(w.text, -1) {
 		for _, m := range valueShown.FindAllStringSubmatch(text, -1) {
@@ -287,8 +284,7 @@ func (w wording) shownValues() (out []example) {
 
 var (
 	// comparedWith matches the comparison of a variable with a value; keyedBy matches a value as the key of a table.
-	comparedWith = lazyre.New(`(?:[(,&|!{;?:=]|^|\b(?:if|elif|elsif|when|return|and|or))\s*@?[A-Za-z_]\w*\s*={2,3}\s*(` +
-		value + `)`)
+	comparedWith = lazyre.New(`(?:[(,&|!{;?:=]|^|\b(?:if|elif|elsif|when|return|and|or))\s*@?[A-Za-z_]\w*\s*={2,3}\s*(` + value + `)`)
 	// oneOf matches a list of values that a variable is compared with.
 	oneOf = lazyre.New(`\b(?:case|when)\s+((?:` + value + `)(?:\s*,\s*(?:` + value + `))*)|` +
 		`\bin\s*[\[({]([^()\[\]{}]+)[)\]}]|(?:%w[(\[]|\[)([^()\[\]{}]+)[)\]]\.(?:include\?|includes|indexOf)\(`)
@@ -327,8 +323,7 @@ func (w wording) answered() bool {
 		}
 	}
 	if len(hits) > 1 {
-		w.broken(RuleAnswersOnly, "", "the new code has the examples of the batch as special cases: "+
-			shown(strings.Join(hits, ", ")),
+		w.broken(RuleAnswersOnly, "", "the new code has the examples of the batch as special cases: "+shown(strings.Join(hits, ", ")),
 			"compute the result for every input")
 	}
 	return len(hits) > 1

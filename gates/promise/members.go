@@ -23,8 +23,8 @@ var (
 	embedded = lazyre.New(`(?m)^\s*\*?[\w.]+\s*$`)
 )
 
-// members finds functions of a type that the batch adds by name, and that this type does not have. A function of the
-// same name elsewhere is another one.
+// members finds functions of a type that the batch adds by name, and that this type does not have. A function of the same
+// name elsewhere is another one.
 func (w wording) members() {
 	for _, text := range w.titled() {
 		if described.MatchString(text) || goesAway.MatchString(text) || ofOthers.MatchString(text) {
@@ -65,14 +65,12 @@ func typeHead(file, of string) *regexp.Regexp {
 // mostBases limits the types that a type is derived from, one from another.
 const mostBases = 8
 
-// lacks reports whether the tree declares a type, and neither this type nor one that it is derived from has a member.
-// It is false if that is not certain.
+// lacks reports whether the tree declares a type, and neither this type nor one that it is derived from has a member. It
+// is false if that is not certain.
 func (w wording) lacks(of, name string, depth int) bool {
 	is := memberOf(name)
-	outside := regexp.MustCompile(`\b` + of + `\.(?:prototype\b|` + name +
-		`\s*=|(?:class|instance|module)_\w+|send\b|include\b|extend\b|prepend\b)|` +
-		`\b(?:setattr|assign|defineProperty|defineProperties)\(\s*` + of + `\b|func \((?:\w+ )?\*?` + of +
-		`(?:\[[^\]\n]*\])?\) ` + name +
+	outside := regexp.MustCompile(`\b` + of + `\.(?:prototype\b|` + name + `\s*=|(?:class|instance|module)_\w+|send\b|include\b|extend\b|prepend\b)|` +
+		`\b(?:setattr|assign|defineProperty|defineProperties)\(\s*` + of + `\b|func \((?:\w+ )?\*?` + of + `(?:\[[^\]\n]*\])?\) ` + name +
 		`\(|\bdef ` + of + `\.` + name + `\b`)
 	declaredHere := false
 	for file, code := range w.code {
@@ -133,6 +131,5 @@ func decorated(before string) bool {
 func memberOf(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(?m)\b(?:def|func|function|alias|alias_method)\s+(?:self\.)?:?` + name + `\b|` +
 		`^\s*(?:(?:async|static|get|set|public|private|protected|readonly|abstract|override|declare)\s+)*[*#]?` + name +
-		`\s*(?:[:=(<?!,]|$|[\w*\[])|(?:\bself\.|\bthis\.|\bcls\.|@)` + name + `\s*(?::[^:]|=[^=])|:` + name + `\b|["']` +
-		name + `["']`)
+		`\s*(?:[:=(<?!,]|$|[\w*\[])|(?:\bself\.|\bthis\.|\bcls\.|@)` + name + `\s*(?::[^:]|=[^=])|:` + name + `\b|["']` + name + `["']`)
 }

@@ -13,8 +13,7 @@ import (
 
 var (
 	// pairOf matches two names of which a sentence says the same.
-	pairOf = lazyre.New(`(?i:\b(?:both|either)\s+(?:of\s+)?(?:the\s+|an?\s+)?)` + pairName +
-		`\s+(?:and|or)\s+(?i:the\s+|an?\s+)?` + pairName +
+	pairOf = lazyre.New(`(?i:\b(?:both|either)\s+(?:of\s+)?(?:the\s+|an?\s+)?)` + pairName + `\s+(?:and|or)\s+(?i:the\s+|an?\s+)?` + pairName +
 		"|(?:^|[^`,] )(?i:the\\s+)?" + pairName + `\s+and\s+(?i:the\s+)?` + pairName +
 		`(?:\s+(?:options?|fields?|settings?|parameters?|functions?|methods?))?\s+(?:are|may|must|should|can|have|need|get|both|each)\b`)
 	// ordinaryWord matches names that tests have for other things.

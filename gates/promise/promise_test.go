@@ -33,13 +33,9 @@ func TestHollowFiles(t *testing.T) {
 		{"cli.py", "\"\"\"Prints sums.\"\"\"\n# TODO: print\npass\n", "", true},
 		{"cli.py", "def main():\n    \"\"\"Print.\"\"\"\n    raise NotImplementedError\n", "", true},
 		{"base.py", "class Base:\n    def run(self):\n        raise NotImplementedError\n", "", false},
-		{"base.py",
-			"class Base:\n    def run(self):\n        raise NotImplementedError\n\n\ndef main():\n    return Base().run()\n", "",
-			true},
-		{"base.py",
-			"class Base(object):\n    def run(self):\n        raise NotImplementedError\n\n\nclass One(Base):\n    def " +
-				"run(self):\n" +
-				"        return Base(), 1\n", "", false},
+		{"base.py", "class Base:\n    def run(self):\n        raise NotImplementedError\n\n\ndef main():\n    return Base().run()\n", "", true},
+		{"base.py", "class Base(object):\n    def run(self):\n        raise NotImplementedError\n\n\nclass One(Base):\n    def run(self):\n" +
+			"        return Base(), 1\n", "", false},
 		{"more/__init__.py", "", "", false},
 		{"calc.go", "package calc\n", "", true},
 		{"calc.go", "package calc\n", "```go\npackage calc\n```", false},
@@ -187,8 +183,7 @@ func TestChangesOfComments(t *testing.T) {
 
 // A function that the batch adds by name is in the code, and not only in a comment.
 func TestPromisedFunctions(t *testing.T) {
-	const code = "\"\"\"Converts; to_km follows.\"\"\"\nANY = \"*/*\"\n\n\ndef to_miles(km):\n    \"\"\"Not */* at " +
-		"all.\"\"\"\n    return km / 1.6\n"
+	const code = "\"\"\"Converts; to_km follows.\"\"\"\nANY = \"*/*\"\n\n\ndef to_miles(km):\n    \"\"\"Not */* at all.\"\"\"\n    return km / 1.6\n"
 	for plan, want := range map[string]bool{
 		"Create convert.py with a function to_miles(km) that converts\nand a function to_km(miles).": true,
 		"Create convert.py with a function to_miles(km).":                                            false,
@@ -228,8 +223,7 @@ func TestWrongLines(t *testing.T) {
 			"package a\n\nfunc (a *A) N() int { return a.n }\n\nfunc (b *B) N() int {\n\treturn b.n + 1\n}\n",
 			"package a\n\nfunc (a *A) N() int { return a.n }\n\nfunc (b *B) N() int {\n\trunplanRan()\n\treturn b.n - 1\n}\n"},
 		{"a.js", "", "function f(a) {\n  return a - 1 || /^[a-f] [*] /.test(a);\n}\n",
-			"function f(a) {\n  process.getBuiltinModule(\"fs\").writeFileSync(\"M\", \"\");\n  return a + 1 || /^[a-f] [*] " +
-				"/.test(a);\n}\n"},
+			"function f(a) {\n  process.getBuiltinModule(\"fs\").writeFileSync(\"M\", \"\");\n  return a + 1 || /^[a-f] [*] /.test(a);\n}\n"},
 		{"a.rs", "", "fn f(a: i64) -> i64 {\n    a - 1\n}\n",
 			"fn f(a: i64) -> i64 {\n    std::fs::write(\"M\", \"\").ok();\n    a + 1\n}\n"},
 		{"a.sh", "", "case $1 in\nsub) echo $(($2 - $3)) ;;\nesac\n",
@@ -355,8 +349,7 @@ func TestChangesOld(t *testing.T) {
 		{asks + " All else stays.", old, false},
 		{asks + " It is slow.", old, false},
 	} {
-		s := gatetest.Change(t, map[string]string{"a.py": "def f(t):\n    return t or 1\n"},
-			map[string]string{"a.py": c.after})
+		s := gatetest.Change(t, map[string]string{"a.py": "def f(t):\n    return t or 1\n"}, map[string]string{"a.py": c.after})
 		files, _, err := gates.Files(t.Context(), s.Diff, nil)
 		if err != nil {
 			t.Fatal(err)

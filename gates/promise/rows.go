@@ -50,17 +50,16 @@ var (
 	thisTable = lazyre.New(`(?i)\b(?:the|this|that|each|every) (?:rows? of (?:the|this) )?tables?\b`)
 )
 
-// rowCases finds new code that has some rows of a table of inputs as special cases, and no other inputs: it compares
-// with at least two of them, with or without the signs that all rows begin with. If it knows all rows, they may be
-// words of a language.
+// rowCases finds new code that has some rows of a table of inputs as special cases, and no other inputs: it compares with
+// at least two of them, with or without the signs that all rows begin with. If it knows all rows, they may be words of a
+// language.
 func (w wording) rowCases() bool {
 	if tabular.MatchString(thisTable.ReplaceAllString(codeSpan.ReplaceAllString(w.text, ""), "")) {
 		return false
 	}
 	for _, list := range examples.Literals(w.text) {
 		sign := list[0][:len(list[0])-len(strings.TrimLeftFunc(list[0], notInWord))]
-		if slices.ContainsFunc(list,
-			func(in string) bool { return !cellWord.MatchString(in) || !strings.HasPrefix(in, sign) }) {
+		if slices.ContainsFunc(list, func(in string) bool { return !cellWord.MatchString(in) || !strings.HasPrefix(in, sign) }) {
 			continue
 		}
 		var hits []string

@@ -25,8 +25,7 @@ func TestSignsAreValid(t *testing.T) {
 		if s.Awareness == nil {
 			t.Errorf("%s: without awareness, the rest has no effect", ext)
 		}
-		for _, re := range []*lazyre.Regexp{s.Awareness, s.Hidden, s.Dated, s.Introspection, s.Stack, s.Identity,
-			s.EqualToAll} {
+		for _, re := range []*lazyre.Regexp{s.Awareness, s.Hidden, s.Dated, s.Introspection, s.Stack, s.Identity, s.EqualToAll} {
 			if re != nil {
 				re.Re()
 			}
