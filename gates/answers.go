@@ -142,7 +142,8 @@ func calledIn(file string, f Finding) []string {
 	var names []string
 	for _, u := range testcode.Read(f.Path, string(data)).Units {
 		title := strings.ReplaceAll(u.Name, testcode.GroupMark, " ") // as mocha and RSpec print it
-		if bare := u.Bare(); bare == name || bare == f.Test || title == f.Test {
+		if bare := u.Bare(); bare == name || bare == f.Test || title == f.Test ||
+			strings.Contains(bare, " ") && strings.HasSuffix(f.Test, " "+bare) {
 			for _, m := range call.FindAllStringSubmatch(u.Text, -1) {
 				names = append(names, m[1])
 			}

@@ -3,11 +3,16 @@ package gates
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/runplan/runplan/gates/names"
+	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
@@ -217,7 +222,7 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost, a
 				f.Fix = "make the result independent of chance, or give the test a seed that the code takes"
 			}
 		case agreed || (p.plan.Names(name) || file != "" && p.s.Names(file)) && !p.plan.Keeps() &&
-			!names.Weaker(h, p.changes):
+			!names.Weaker(h, p.changes) && !p.besides(file, name):
 			f.Severity, f.Message = Note, name+" has another expectation than on the base, as agreed"
 		default:
 			one.broken = append(one.broken, file)
@@ -230,6 +235,9 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost, a
 			case names.Weaker(h, p.changes):
 				f.Severity = Error
 				f.Message = name + " fails on this code in its base version, and checks less now"
+			case p.besides(file, name):
+				f.Severity = Error
+				f.Message += ", but the batch wants all tests to pass and does not name the changed function that it tests"
 			case p.unlisted(file):
 				f.Severity = Error
 				f.Message += ", and the files of the batch are others"
@@ -262,4 +270,70 @@ func (p *prover) unlisted(test string) bool {
 		slices.ContainsFunc(p.changes, func(f names.File) bool {
 			return f.Before != "" && f.After != "" && !language.IsTest(f.Path) && its(f.Path) && !p.s.Names(f.Path)
 		})
+}
+
+var (
+	// allPass matches a batch for which the tests that exist say what is right.
+	allPass   = lazyre.New(`(?i)\b(?:all|existing|other)\s+(?:(?:the|other|existing)\s+)?(?:tests?|examples?|specs?)\s+(?:still\s+)?pass`)
+	declaring = lazyre.New(`\b(?:def|func|fn|function)\s+(?:\([^)]*\)\s*)?(?:self\.)?(\w+)|\b(?:const|let|var)\s+(\w+)\s*=.*(?:=>|\bfunction\b)`)
+)
+
+// besides reports whether a test calls a function whose own lines changed, in a batch that wants all tests to pass and
+// that does not have the name of this function.
+func (p *prover) besides(file, test string) bool {
+	text := strings.ToLower(p.s.Batch.Title + "\n" + p.s.Batch.Text)
+	if !allPass.MatchString(text) {
+		return false
+	}
+	var called []string
+	for _, f := range p.changes {
+		if !language.IsTest(f.Path) || file != "" && file != f.Path {
+			continue
+		}
+		called = append(called,
+			calledIn(filepath.Join(p.s.Dir, filepath.FromSlash(f.Path)), Finding{Path: f.Path, Test: test})...)
+		if len(testcode.Read(f.Path, f.After).Units) == 0 { // of Ruby, the lines are known and not the tests
+			for _, a := range (File{Before: f.Before, After: f.After}).AddedLines() {
+				for _, m := range call.FindAllStringSubmatch(a.Text, -1) {
+					called = append(called, m[1])
+				}
+			}
+		}
+	}
+	found := false
+	for _, f := range p.changes {
+		if language.IsTest(f.Path) || f.Before == "" {
+			continue
+		}
+		for _, name := range changedFunctions(f) {
+			if slices.Contains(called, name) && regexp.MustCompile(`\b`+name+`\b`).MatchString(f.Before) {
+				if strings.Contains(text, strings.ToLower(name)) {
+					return false
+				}
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// changedFunctions lists the functions around the lines that a change adds to a file.
+func changedFunctions(f names.File) (out []string) {
+	lines, depth := strings.Split(f.After, "\n"), func(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }
+	for _, a := range (File{Before: f.Before, After: f.After}).AddedLines() {
+		if strings.TrimSpace(a.Text) == "" {
+			continue
+		}
+		for i, deep := a.Number-1, depth(a.Text)+1; i >= 0 && deep > 0; i-- {
+			if strings.TrimSpace(lines[i]) == "" || depth(lines[i]) >= deep {
+				continue
+			}
+			deep = depth(lines[i])
+			if m := declaring.FindStringSubmatch(lines[i]); m != nil {
+				out = append(out, m[1]+m[2])
+				break
+			}
+		}
+	}
+	return out
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -235,6 +237,35 @@ func TestUnlistedTests(t *testing.T) {
 	} {
 		p := &prover{s: Subject{Batch: planparse.Batch{Files: planparse.Files{Modify: c.list}}}, changes: c.changes}
 		if got := p.unlisted("cart_test.go"); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// If the batch wants all tests to pass, a new expectation of a changed function that it does not name is not agreed.
+func TestExpectationsBesidesTheBatch(t *testing.T) {
+	const (
+		old   = "def split(n):\n    return n\n\n\ndef shown(n):\n    return str(n)\n"
+		tests = "def test_shown():\n    assert shown(1) == '1'\n"
+	)
+	now, both := strings.Replace(old, "return n", "return [n]", 1),
+		strings.Replace(old, "return str(n)", "return f'{n}.'", 1)
+	for name, c := range map[string]struct {
+		text, code string
+		want       bool
+	}{
+		"another function changed":         {"Correct split so that all tests pass.", both, true},
+		"the batch names it":               {"Correct split so that all tests pass. Shown ends with a point.", both, false},
+		"only the named function changed":  {"Correct split so that all tests pass.", now, false},
+		"the batch does not rely on tests": {"Correct split.", both, false},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "test_a.py"), []byte(tests), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p := &prover{s: Subject{Dir: dir, Batch: planparse.Batch{Text: c.text}}, changes: []names.File{
+			{Path: "a.py", Before: old, After: c.code}, {Path: "test_a.py", Before: "x", After: tests}}}
+		if got := p.besides("test_a.py", "test_shown"); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -2,6 +2,7 @@ package promise
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -81,11 +82,12 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 
 // earlier puts the base's version of a check that a command runs into its tree, and returns the name of the check and a
 // function that restores the tree. The batch may not change what verifies it: the name of the file says that it is a
-// check, or it newly has the expected output in it. Only commands of the batch mention it.
-func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (name string, restore func(), err error) {
+// check, it is an input, or it newly has the expected output in it. Only commands of the batch mention it.
+func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (name string, restore func(),
+	err error) {
 	s := l.Subject()
 	restore = func() {}
-	for _, w := range words(run) {
+	for _, w := range started(s.Dir, run) {
 		p := path.Clean(w)
 		if !slices.Contains(s.Changed, p) || language.IsTest(p) || s.Names(p) ||
 			s.Diff == nil || mentioned(s.Batch, path.Base(p)) {
@@ -105,7 +107,8 @@ func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (
 			}
 			file := filepath.Join(s.Dir, filepath.FromSlash(p))
 			now, err := os.ReadFile(file)
-			if err == nil && !gates.IsCheck(p) && !(want.newIn(string(before), string(now)) && aboutOther(s, p)) {
+			if err == nil && !gates.IsCheck(p) &&
+				!((inputFile.MatchString(p) || want.newIn(string(before), string(now))) && aboutOther(s, p)) {
 				continue
 			}
 			if err == nil {
@@ -118,6 +121,47 @@ func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (
 		}
 	}
 	return "", restore, nil
+}
+
+// inputFile matches files that a program reads as its input.
+var inputFile = lazyre.New(`\.(?:csv|tsv|jsonl|ndjson|xml|log|dat|in|input)$|(?:^|/)(?:examples?|samples?|fixtures?|data|inputs?)/[^/]*\.(?:txt|json|ya?ml)$`)
+
+// literals returns the words of all commands in a text that have no expansions.
+func literals(run string) (out []string) {
+	f, err := parse(run)
+	if err != nil {
+		return nil
+	}
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if word, ok := n.(*syntax.Word); ok {
+			if text, plain := literal(word); plain {
+				out = append(out, text)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// started returns the words of a command, and those of the script of package.json or of the Makefile that it runs.
+func started(dir, run string) []string {
+	out := literals(run)
+	if len(out) < 2 {
+		return out
+	}
+	switch out[0] {
+	case "make":
+		text, _ := os.ReadFile(filepath.Join(dir, "Makefile")) // without one there is nothing to add
+		return append(out, strings.Fields(string(text))...)
+	case "npm", "pnpm", "yarn", "bun":
+		var doc struct{ Scripts map[string]string }
+		text, _ := os.ReadFile(filepath.Join(dir, "package.json")) // without one there is nothing to add
+		_ = json.Unmarshal(text, &doc)
+		for _, w := range out[1:] {
+			out = append(out, literals(doc.Scripts[w])...)
+		}
+	}
+	return out
 }
 
 // newIn reports whether the expected output, or a number in it, is in the new text of a script and not in the old one.
@@ -216,8 +260,8 @@ func firstWord(run string) string {
 	return summary(run)
 }
 
-// Program returns the program of a check that has to be installed on the machine. It returns "" for a command that is not
-// run as a check, for a command of the shell and for a path.
+// Program returns the program of a check that has to be installed on the machine. It returns "" for a command that is
+// not run as a check, for a command of the shell and for a path.
 func Program(c planparse.Command) string {
 	if aside(c) != "" {
 		return ""

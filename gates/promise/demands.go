@@ -15,31 +15,48 @@ import (
 type demand struct {
 	what               string
 	asks, plain, shows *lazyre.Regexp
+
+	near bool // only the files of plain code can have the help, which may be new lines of an old function
 }
 
 var demands = []demand{
 	{"an order",
 		lazyre.New(`(?i)(?:,|\b(?:returns?|prints?|writes?|lists?|shows?)\b[^.;]*)\s(?:sorted|ordered) by\b`),
 		lazyre.New(`\b(?:for|while|each|map|filter|select|list|range|values|keys|items)\b`),
-		lazyre.New(`(?i)sort|order|heap|tree|rank|bisect|compar|cmp|<=>|insert|ReadDir|glob|walk|json|yaml|\bls\b|uniq|max|min`)},
+		lazyre.New(`(?i)sort|order|heap|tree|rank|bisect|compar|cmp|<=>|insert|ReadDir|glob|walk|json|yaml|\bls\b|uniq|max|min`), false},
 	{"safety between threads",
 		lazyre.New(`(?i)\b(?:safe for (?:concurrent|use by (?:several|many|multiple))|` +
 			`(?:thread|goroutine|concurrency)[- ]?safe)\b`),
 		lazyre.New(`(?:\.|@)\w+(?:\[[^\]]*\]\s*=[^=]|(?:\[[^\]]*\])?\s*(?:[-+]=|\+\+|--|<<))|` +
 			`(?:\bself\.|\bthis\.|@)\w+\.(?:append|push|pop|add)\(`),
 		lazyre.New(`(?i)lock\(|\block\b|<-|\bchan\b|synchroni[sz]e|atomic|sync\.(?:Map|Once|Pool)|queue|concurrent|` +
-			`mutex[<(.:]|rwlock|semaphore|monitor|immutable|frozen|contextvar|thread[._]?local`)},
+			`mutex[<(.:]|rwlock|semaphore|monitor|immutable|frozen|contextvar|thread[._]?local`), false},
 	{"a file that is replaced at once",
 		lazyre.New(`(?i)\batomic(?:ally)?\b[^.;]*\brenam|` +
 			`\b(?:replaces?|writes?|saves?|updates?)\b[^.;]*\bfiles?\b[^.;]*\batomic(?:ally)?\b`),
-		lazyre.New(writesFile), lazyre.New(`(?i)renam|replace|atomic|\bmove|\bmv\b|\blink|transaction|commit`)},
+		lazyre.New(writesFile), lazyre.New(`(?i)renam|replace|atomic|\bmove|\bmv\b|\blink|transaction|commit`), false},
 	{"a time in UTC",
 		lazyre.New(`\b(?i:returns?|prints?|writes?|converts?|formats?|stores?|shows?)\b[^.;]*\bUTC\b`),
 		lazyre.New(`fromtimestamp\(|\blocaltime\b|\bnow\(|\bNow\(|\bTime\.(?:now|at)\b|new Date\(|` +
 			`\.get(?:Hours|Date)\(|\btime\.Unix\(|\bdate \+`),
-		lazyre.New(`(?i)utc|gmt|iso|zone|\btz|epoch|\bdate -u|Instant|offset`)},
+		lazyre.New(`(?i)utc|gmt|iso|zone|\btz|epoch|\bdate -u|Instant|offset`), false},
+	{"JSON",
+		lazyre.New(`(?i)\b(?:prints?|writes?|outputs?|returns?|shows?)\b[^.;]* as JSON\b`),
+		lazyre.New(`\b(?:print\w*|write|log|puts|echo|return|Fprint\w*|Print\w*)\b`),
+		lazyre.New(`\b(?:json|JSON|Json|simplejson|orjson|ujson)\s*[.:]|(?i:to_?json|jsonify|json_encode|jq\b|serde|marshal|newencoder|` +
+			`json(?:response|builder|writer|encoder|generator)|yaml)`), true},
+	{"a pause",
+		lazyre.New(`(?i)\b(?:waits?|pauses?|sleeps?|backs? off)\b[^.;]*\b(?:between|before (?:each|every|the next|it tries)|after each)\b`),
+		lazyre.New(`\b(?:for|while|loop|times|retry|until)\b`),
+		lazyre.New(`(?i)sleep|settimeout|setinterval|delay\w*\(|timer|ticker|time\.after|backoff|\bwait\w*\(|\.wait|throttle|schedul|limiter`), false},
+	{"a limit of what is kept",
+		lazyre.New(`(?i)\b(?:at most|no more than|only|up to)\b[^.;]*\d[^.;]*\b(?:forgets?|evicts?|drops?|removes?|discards?|throws away)\b`),
+		lazyre.New(`(?:\.|@)\w+(?:\[[^\]]*\]\s*(?:\|\|)?=[^=]|\.(?:append|push|set|put|add|insert)\()`),
+		lazyre.New(`(?i)\bshift|delete|\bpop|\bdel\b|evict|lru|remove|discard|trunc|slice|splice|max_?len|\bdrop|clear|deque|\bring\b|reject|` +
+			`\[-?\w*:|:-?\w+\]|\b(?:first|last|take)\(`), true},
 	{"a file that only its owner reads", lazyre.New(`(?i)\bmode ` + "`?" + `0?o?600\b`),
-		lazyre.New(writesFile), lazyre.New(`(?i)600|S_I[RW]USR|umask|mkstemp|NamedTemporary|CreateTemp|tempfile|u=rw`)},
+		lazyre.New(writesFile), lazyre.New(`(?i)600|S_I[RW]USR|umask|mkstemp|NamedTemporary|CreateTemp|tempfile|u=rw`),
+		false},
 }
 
 // writesFile matches code that writes a file.
@@ -48,21 +65,24 @@ const writesFile = `\bopen\(|\bwrite_(?:text|bytes)\(|\bWriteFile\(|\bwriteFile(
 
 // demanded finds properties that a sentence asks of new code and for which no changed file of code has any help.
 func (w wording) demanded() {
-	if len(w.fresh()) == 0 || strings.Count(w.text, "\n") > 20 { // a sentence of a long text may be about other code
+	if strings.Count(w.text, "\n") > 20 { // a sentence of a long text may be about other code
 		return
 	}
-	code := ""
-	for _, f := range w.files {
-		if !language.IsTest(f.Path) {
-			code += w.code[f.Path]
+	fresh := len(w.fresh()) > 0
+	of := func(d demand) (code string) {
+		for _, f := range w.files {
+			if !language.IsTest(f.Path) && (!d.near || marks[codeExt(f.Path)] != "" && d.plain.MatchString(bareAdded(f))) {
+				code += w.code[f.Path]
+			}
 		}
+		return code
 	}
 	for _, text := range w.sentences {
-		text = strings.Join(strings.Fields(text), " ")
 		for _, d := range demands {
 			at := d.asks.FindStringIndex(text)
-			if at != nil && !refused.MatchString(text[:at[0]]) && !described.MatchString(text) && !given.MatchString(text) &&
-				d.plain.MatchString(w.added) && !d.shows.MatchString(code) {
+			if at != nil && (fresh || d.near) && !refused.MatchString(text[:at[0]]) && !described.MatchString(text) &&
+				!given.MatchString(text) &&
+				d.plain.MatchString(w.added) && !d.shows.MatchString(of(d)) {
 				w.broken(RuleDemand, "", "the batch asks for "+d.what+" ("+shown(text[at[0]:at[1]])+
 					"), but nothing in the changed code does it", "do what the batch asks for")
 				return
@@ -94,5 +114,37 @@ func (w wording) keptOptions() {
 					"restore the option")
 			}
 		}
+	}
+}
+
+var (
+	// drops matches new code that goes on after an error as if there was none.
+	drops = lazyre.New(`(?m)^[ \t]*except\b[^\n]*:\n[ \t]+(?:pass|continue|[\w.]+ = [^\n]*|return(?: (?:None|\[\]|\{\}|""|''|[a-z]\w*))?)$|` +
+		`\bcontextlib\.suppress\(|\bcatch\s*(?:\(\w*\)\s*)?\{\s*(?:\}|(?:continue|return(?: (?:null|undefined|\[\]|\{\}|''|""|[a-z]\w*))?|[\w.]+ = [^;\n]*);?\s*\})|` +
+		`\bif err != nil \{\s*(?:continue|return(?: [^\n]*\bnil)?)\n\s*\}|\brescue\b[^\n]*\n\s*(?:nil|next|\[\]|\{\}|"")\s*$|\brescue nil\b|` +
+		`\bErr\(_\) => (?:continue|\{\}|\(\))`)
+	// mayDrop matches words of a batch that has a use for what is not right.
+	mayDrop = lazyre.New(`(?i)\b(?:skip\w*|ignor\w*|defaults?|falls? back|fallback\w*|best effort|continues?|empty|tolera\w*|optional\w*|none|nil|null|undefined|silent\w*|` +
+		`missing|exists?|retr(?:y|ies)|until|warn\w*|logs?|lenient\w*|otherwise)\b`)
+)
+
+// swallowed finds new code that drops an error, where a sentence wants an error and no other sentence speaks of going
+// on.
+func (w wording) swallowed() {
+	if len(w.fresh()) == 0 || strings.Count(w.text, "\n") > 20 {
+		return
+	}
+	for i, text := range w.sentences {
+		at := reported.FindStringIndex(text)
+		if at == nil || refused.MatchString(text[:at[0]]) || described.MatchString(text) || w.contrasted(i) {
+			continue
+		}
+		others := strings.Join(slices.Concat(w.sentences[:i], w.sentences[i+1:]), " ")
+		if m := drops.FindString(w.added); m != "" && !mayDrop.MatchString(others) {
+			w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code drops one: "+
+				shown(m),
+				"report it where the batch says so, and test it")
+		}
+		return
 	}
 }

@@ -98,7 +98,8 @@ func codeOf(files []gates.File) []gates.File {
 	})
 }
 
-// mostSingle limits the versions with one wrong line. Each costs a run of the tests, and one that they notice is enough.
+// mostSingle limits the versions with one wrong line. Each costs a run of the tests, and one that they notice is
+// enough.
 const mostSingle = 5
 
 // foreign is a wrong result that is not empty, so that a test must check more than that there is one.
@@ -240,30 +241,11 @@ func unrun(f gates.File, one gates.SingleRun) (blind string) {
 // passes reports whether the tests of a file pass while other files have other texts.
 func passes(ctx context.Context, l *gates.Look, file string, texts map[string]string, limit time.Duration) (bool,
 	error) {
-	for p, text := range texts {
-		name := filepath.Join(l.Subject().Dir, filepath.FromSlash(p))
-		was, missing := os.ReadFile(name)
-		defer func() {
-			if missing != nil {
-				_ = os.Remove(name)
-				return
-			}
-			_ = os.WriteFile(name, was, 0o644)
-		}()
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			return false, err
-		}
-		later := time.Now().Add(time.Minute) // Python compiles a file again only if its time or its size differs
-		_ = os.Chtimes(name, later, later)
+	one, err := runOf(ctx, l, file, texts, limit)
+	if err != nil {
+		return false, err
 	}
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	var one gates.SingleRun
-	err := l.Single(limited, gates.Single{Path: file}, 1, func(r gates.SingleRun) bool { one = r; return false })
-	if ctx.Err() != nil {
-		return false, ctx.Err()
-	}
-	return err == nil && one.OK && (one.Outcome == gates.RunPassed || one.Outcome == gates.RunSkipped), nil
+	return one.OK && (one.Outcome == gates.RunPassed || one.Outcome == gates.RunSkipped), nil
 }
 
 var (
@@ -271,7 +253,7 @@ var (
 	wrongNow = lazyre.New(`(?i)\b(?:today|currently|at present|so far|wrong(?:ly)?|bugs?|incorrect\w*|crash\w*|panics?|ignores?|broken)\b|` +
 		`(?m)(?:^[^\w\n]*(?:(?:Task|Step) [\w.]+\W+)?|[.!?]\s+)(?:Fix|Correct|Repair)\b`)
 	// asksTests matches a text that asks for tests.
-	asksTests = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b`)
+	asksTests = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b|\bwith (?:an? |its |new |own )*(?:tests?|specs?|examples?)\b`)
 	// unseenFault matches a text about a fault that a test often cannot show.
 	unseenFault = lazyre.New(`(?i)\b(?:races?|racy|flak\w*|leak\w*|deadlock\w*|perform\w*|slow\w*|speed\w*|efficien\w*|optimi[sz]\w*|memory|` +
 		`alloc\w*|threads?|concurren\w*|refactor\w*|typing|types?|annotat\w*|lint\w*|compil\w*|platforms?|systems?|characteri[sz]\w*)\b|\b[Oo]n (?:Windows|macOS|Linux)\b`)
@@ -300,8 +282,8 @@ func changesOld(b planparse.Batch, files []gates.File) bool {
 }
 
 // before finds tests that pass on the code before the change, although the batch corrects it or only changes old
-// functions. The tests must load this code: they have to fail if it cannot be read. Nothing is known if the batch has new
-// tests that its plan does not name.
+// functions. The tests must load this code: they have to fail if it cannot be read. Nothing is known if the batch has
+// new tests that its plan does not name.
 func before(ctx context.Context, l *gates.Look, files []gates.File, file string, limit time.Duration) (string, error) {
 	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file })
 	if b := l.Subject().Batch; !showsFault(b.Text) && !(newTests(files[at]) && changesOld(b, files)) {

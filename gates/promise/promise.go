@@ -132,6 +132,9 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 	if g, ok := giventests.Gate(b, giventests.Options{Severity: o.Severity, Files: shown.Files}); ok {
 		out = append(out, o.inRoom(g))
 	}
+	if saysRed.MatchString(b.Title + "\n" + b.Text) {
+		out = append(out, o.inRoom(gates.New(info("inputs", gates.Costly, ""), o.inputs)))
+	}
 	names := map[string]int{}
 	for _, c := range b.Checks() {
 		name := fmt.Sprintf("run:%d", c.Line)
@@ -282,8 +285,9 @@ var (
 	adds    = lazyre.New(`(?i)^\W*(?:[^:\n]{0,40}:\s*)?(?:and |then )?(?:add|create|write|implement|define|provide|introduce)\b`)
 	avoids  = lazyre.New(`(?i)\b(?:not|no|never|remove\w*|delete\w*|renam\w*|replac\w*|instead|optional\w*|example|like|such as|e\.g\.|similar|maybe|or)\b`)
 	// wanted matches the name of a function in prose: a function to_km(miles), add `Cart.total()`.
-	wanted = lazyre.New("(?i)\\b(?:functions?|methods?)\\s+(?:named\\s+|called\\s+)?(?:`([\\w.]+)(?:\\([^`]*\\))?`|([\\w.]+)\\()|" +
-		"\\b(?:add|create|write|implement|define|provide|introduce)\\s+(?:an? |the )?`([\\w.]+)\\([^`]*\\)`")
+	wanted = lazyre.New(
+		"(?i)\\b(?:functions?|methods?)\\s+(?:named\\s+|called\\s+)?(?:`([\\w.]+)(?:\\([^`]*\\))?`|([\\w.]+)\\()|" +
+			"\\b(?:add|create|write|implement|define|provide|introduce)\\s+(?:an? |the )?`([\\w.]+)\\([^`]*\\)`")
 )
 
 // functions finds functions that the batch adds by name and that no code has.
@@ -475,7 +479,8 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 			}
 			continue
 		case slices.ContainsFunc(files, func(p string) bool { return o.linked(ctx, l.Subject(), p) }):
-			o.broken(l, RuleNoTests, file, fmt.Sprintf("line %d of the plan: the batch adds this test, but it is only a link", n.Line),
+			o.broken(l, RuleNoTests, file,
+				fmt.Sprintf("line %d of the plan: the batch adds this test, but it is only a link", n.Line),
 				"write the test at that path")
 			continue
 		case len(tests) == 0: // a fixture, or a document
@@ -590,7 +595,8 @@ func below(dir string) map[string]bool {
 		switch {
 		case err != nil:
 			return nil // what cannot be read is not removed
-		case d.IsDir() && (language.Vendored(d.Name()) || slices.Contains([]string{".git", "target", "__pycache__"}, d.Name())):
+		case d.IsDir() && (language.Vendored(d.Name()) ||
+			slices.Contains([]string{".git", "target", "__pycache__"}, d.Name())):
 			return filepath.SkipDir
 		case d.Type().IsRegular():
 			out[p] = true

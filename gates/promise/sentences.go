@@ -17,19 +17,21 @@ import (
 
 // The rules about what the sentences of a batch ask for.
 const (
-	RuleNoError         = "no-error"         // an error that the batch names is never raised
-	RuleNotCalled       = "not-called"       // a new function that other code should use is used nowhere
-	RuleOptionUnused    = "option-unused"    // an option or setting has no effect
-	RuleCaseMissing     = "case-missing"     // one of several listed words is not in the code
-	RuleValueMissing    = "value-missing"    // none of the values for a file of data is in the change
-	RuleNotCorrected    = "not-corrected"    // a function that the batch corrects is as before, and so is all that it calls
+	RuleNoError      = "no-error"      // an error that the batch names is never raised
+	RuleNotCalled    = "not-called"    // a new function that other code should use is used nowhere
+	RuleOptionUnused = "option-unused" // an option or setting has no effect
+	RuleCaseMissing  = "case-missing"  // one of several listed words is not in the code
+	RuleValueMissing = "value-missing" // none of the values for a file of data is in the change
+	// a function that the batch corrects is as before, and so is all that it calls
+	RuleNotCorrected    = "not-corrected"
 	RuleOldKept         = "old-code-kept"    // new code hands on to the old code that it should replace
 	RuleCheckGone       = "check-gone"       // a check of the input is gone although behaviour should stay
 	RuleNoOrder         = "no-order"         // new tests of an order compare without order
 	RuleExampleUntested = "example-untested" // an example of the batch is in no test
 	RuleAnswersOnly     = "answers-only"     // new code compares with the inputs of tests and has their results
-	RuleDemand          = "demand-unmet"     // nothing in new code does what the batch asks of it, such as to be safe for threads
-	RuleLater           = "left-for-later"   // a comment leaves for later what the batch asks for
+	// nothing in new code does what the batch asks of it, such as to be safe for threads
+	RuleDemand = "demand-unmet"
+	RuleLater  = "left-for-later" // a comment leaves for later what the batch asks for
 )
 
 // wording is a batch's text without code blocks and commands, and the code that it is about.
@@ -67,7 +69,8 @@ func promisesInText(text string) bool {
 		return true
 	}
 	text = fenced.ReplaceAllString(text, "")
-	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking, oldFlag,
+	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking,
+		oldFlag,
 		spelled, changing, memberNamed} {
 		if re.MatchString(text) {
 			return true
@@ -105,6 +108,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 		w.calls()
 		if known && !w.unmoved(e) {
 			w.corrected(e)
+			w.remarked(e)
 		}
 	}
 	w.options()
@@ -124,6 +128,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.checkGone()
 	w.ordered()
 	w.demanded()
+	w.swallowed()
 	w.keptOptions()
 	return nil
 }
@@ -131,7 +136,10 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 // wordingOf reads a text of the plan, a change and the code that it is about.
 func (o Options) wordingOf(ctx context.Context, l *gates.Look, text string, diff gates.Diff) (wording, error) {
 	text = strings.ReplaceAll(fenced.ReplaceAllString(text, ""), "...", "…")
-	w := wording{o: o, l: l, text: text, sentences: sentence.Split(text, -1), code: map[string]string{}}
+	w := wording{o: o, l: l, text: text, code: map[string]string{}}
+	for _, s := range sentence.Split(text, -1) {
+		w.sentences = append(w.sentences, strings.Join(strings.Fields(s), " "))
+	}
 	var err error
 	if w.files, _, err = gates.Files(ctx, diff, nil); err != nil {
 		return w, err
@@ -356,8 +364,9 @@ func (w wording) calls() {
 }
 
 // condition matches a function whose result decides what other code does.
-var condition = lazyre.New("\\b(?:if|unless|when|whenever|whether|until|while) `(?:\\w+[.:#]+)*(\\w{3,})[?!]?(?:\\([^`]*\\))?` " +
-	`(?:is|returns|gives|says|answers)\b`)
+var condition = lazyre.New(
+	"\\b(?:if|unless|when|whenever|whether|until|while) `(?:\\w+[.:#]+)*(\\w{3,})[?!]?(?:\\([^`]*\\))?` " +
+		`(?:is|returns|gives|says|answers)\b`)
 
 // ofTests matches words that say that tests are the code which uses a function.
 var ofTests = lazyre.New(`(?i)\b(?:in|for|by|all|of) (?:all |the )*tests?\b|\btest (?:files?|set-?up|suites?|hooks?|helpers?)\b`)

@@ -19,8 +19,8 @@ var corrects = lazyre.New(
 // codeName matches a name that can only be one of code: to_dict, toDict, Dict.copy, copy(), empty? of Ruby.
 var codeName = lazyre.New("\\w_\\w|[a-z][A-Z]|\\w[.#]\\w|\\w\\(|\\w[?!] \\w|`")
 
-// inCode matches a name in a list of names. wrongCall matches a call in code, and faulty a sentence about what such calls
-// do wrong or have to do.
+// inCode matches a name in a list of names. wrongCall matches a call in code, and faulty a sentence about what such
+// calls do wrong or have to do.
 var (
 	inCode    = lazyre.New(`[\w.:#]+\w`)
 	wrongCall = lazyre.New("`(?:\\w+[.:]+)*(\\w{3,})\\([^`]*\\)`")
@@ -60,7 +60,8 @@ func (w wording) corrected(e effects) {
 		}
 		for _, name := range list {
 			if asBefore(name) {
-				w.broken(RuleNotCorrected, "", "the batch corrects "+name+", but neither it nor a function that it calls has changed",
+				w.broken(RuleNotCorrected, "", "the batch corrects "+name+
+					", but neither it nor a function that it calls has changed",
 					"correct "+name+" itself")
 				break
 			}
@@ -68,12 +69,15 @@ func (w wording) corrected(e effects) {
 	}
 }
 
-// about matches a function of a sentence with the verb of what it does: "UnmarshalText refuses", "When parseDate reads".
-var about = lazyre.New("(?:^|[^\\w`])`?(?:\\w+[.:#]+)*([A-Za-z]\\w*(?:_|[a-z][A-Z])\\w*)[?!]?`?(?:\\(\\))? (?:only |also )?(?:refuses|rejects|accepts|" +
-	"reads|stores|drops|loses|keeps|ignores|treats|knows|compares|does not)\\b")
+// about matches a function of a sentence with the verb of what it does: "UnmarshalText refuses", "When parseDate
+// reads".
+var about = lazyre.New(
+	"(?:^|[^\\w`])`?(?:\\w+[.:#]+)*([A-Za-z]\\w*(?:_|[a-z][A-Z])\\w*)[?!]?`?(?:\\(\\))? (?:only |also " +
+		")?(?:refuses|rejects|accepts|" +
+		"reads|stores|drops|loses|keeps|ignores|treats|knows|compares|does not)\\b")
 
-// subject returns the only old function that the sentences name, if one says what it does and the batch adds no function
-// by name; else "".
+// subject returns the only old function that the sentences name, if one says what it does and the batch adds no
+// function by name; else "".
 func (w wording) subject(all map[string]string) (name string) {
 	if len(w.fresh()) > 0 || goesAway.MatchString(w.text) {
 		return ""
@@ -153,8 +157,8 @@ var (
 // subscript matches a place in a list, such as tokens[0], which is no input.
 var subscript = lazyre.New(`([\w)\]])\[[^\[\]\n]*\]`)
 
-// answers finds hard-coded results: new code that compares its input with numbers of at least two lines of tests, and has
-// the other numbers of these lines as well.
+// answers finds hard-coded results: new code that compares its input with numbers of at least two lines of tests, and
+// has the other numbers of these lines as well.
 func (w wording) answers() {
 	found := map[string]bool{}
 	for _, f := range w.files {
@@ -315,4 +319,42 @@ func (w wording) ordered() {
 		w.broken(RuleNoOrder, "", "the batch asks for an order, but the new tests compare without order",
 			"compare the lists as they are")
 	}
+}
+
+// remarked finds an old function that a sentence is about, and of which only the comments changed.
+func (w wording) remarked(e effects) {
+	for _, f := range w.files {
+		if !product(f) || f.Status != gates.Modified {
+			continue
+		}
+		old, now := withRemarks(f.Before), withRemarks(f.After)
+		for _, text := range w.sentences {
+			list := mentionsIn(text)
+			if len(list) == 0 || asksComment.MatchString(text) || asIs.MatchString(text) || unchanged.MatchString(text) ||
+				strings.Contains(text[:list[0].from], " ") {
+				continue
+			}
+			if name := list[0].name; old[name] != "" && old[name] != now[name] && e.asBefore(name) {
+				w.broken(RuleNotCorrected, f.Path, "the comments of "+name+" changed, but neither it nor a function that it calls",
+					"change "+name+" itself")
+				return
+			}
+		}
+	}
+}
+
+// withRemarks returns the functions of a text with their comments, also those above them.
+func withRemarks(text string) map[string]string {
+	out, above := functionsOf(text), ""
+	for line := range strings.Lines(text) {
+		switch name := declared(strings.TrimRight(line, "\n")); {
+		case strings.TrimSpace(line) != "" && comment.MatchString(line):
+			above += strings.TrimSpace(line) + "\n"
+			continue
+		case name != "":
+			out[name] = above + out[name]
+		}
+		above = ""
+	}
+	return out
 }

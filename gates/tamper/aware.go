@@ -28,6 +28,8 @@ type codeSigns struct {
 	Stack *lazyre.Regexp
 	// Identity matches code that asks which program or which caller it runs in.
 	Identity *lazyre.Regexp
+	// Program matches code that asks for the name of the program. Libraries have no use for it.
+	Program *lazyre.Regexp
 	// EqualToAll matches an object that decides itself what it is equal to: its answer to comparisons, matchers and
 	// errors.Is is always yes, or it is a number or a text with a comparison of its own.
 	EqualToAll *lazyre.Regexp `toml:"equal_to_all"`
@@ -171,6 +173,7 @@ func (j judge) aware(f gates.File) {
 			near(lines[i:], special, asks.MatchString) || near(lines[i:], beyond, names) || near(lines[i:], names, beyond) ||
 			compares.MatchString(l.Text) && (identifies && special(l.Text) || located(l.Text)) ||
 			(ext == ".go" || ext == ".py") && own(l.Text) && asks.MatchString(l.Text) ||
+			sign.Program != nil && j.asksProgram(f, sign.Program, l.Text) ||
 			library && goLibraryAsks.MatchString(l.Text) && !near(lines[i:], anything, parsesFlags.MatchString) ||
 			ext == ".rs" && onlyForTests(lines[i:]) ||
 			importsTests(f.Path, l.Text) && !ownTests.MatchString(f.After) {
@@ -179,6 +182,20 @@ func (j judge) aware(f gates.File) {
 				"product code detects that it is tested, or changes the test library")
 		}
 	}
+}
+
+// isMain matches code that asks whether its file is the program that was started, and entry files that may ask for the
+// name of the program.
+var (
+	isMain = lazyre.New(`import\.meta|require\.main|__(?:file|FILE|name|dir)|pathToFileURL|fileURLToPath|realpath`)
+	entry  = lazyre.New(`(?i)(?:^|/)(?:cmd|bin|exe|cli|main|__main__|app|server|command|args|argv|options|usage|flags?|scripts?|tools?|setup|log\w*|index)`)
+)
+
+// asksProgram reports whether a line of a library asks for the name of the program, and does not only print it.
+func (j judge) asksProgram(f gates.File, program *lazyre.Regexp, line string) bool {
+	return program.MatchString(line) && !entry.MatchString(f.Path) && !strings.HasPrefix(f.After, "#!") &&
+		!strings.Contains(f.After, "package main\n") && !prints.MatchString(line) && !isMain.MatchString(line) &&
+		!strings.Contains(strings.ToLower(j.s.Batch.Text), "program")
 }
 
 func anything(string) bool { return true }
@@ -264,7 +281,8 @@ var (
 	// encoded matches texts that are written in another way than in quotes.
 	encoded = lazyre.New(`\bchr\(|\bfromC(?:harCode|odePoint)\(|\[\]byte\{\s*(?:'|\d)|\bbytes(?:\.fromhex)?\(|\[::-1\]|\breverse\(\)|b64decode|\batob\(|unhexlify|` +
 		`['"](?:hex|base64|rot13)['"]|\bhex\.DecodeString|\bbase64\.\w+Encoding|\\x[2-7][0-9a-fA-F]|\\u00[2-7]`)
-	// goLibraryAsks matches code of a library of Go that counts the arguments and flags of its program, or compares its name.
+	// goLibraryAsks matches code of a library of Go that counts the arguments and flags of its program, or compares its
+	// name.
 	goLibraryAsks = lazyre.New(`\bflag\.(?:CommandLine\.)?VisitAll\(.*(?:\+\+|==|Has|Contains)|\blen\(os\.Args\)|\bflag\.(?:Parsed|NFlag|NArg)\(\)|\b(?:if|case|return|switch)\b.*\bos\.Args\[0\].*[!=]=|\bfilepath\.Ext\(os\.Args`)
 	parsesFlags   = lazyre.New(`\bflag\.Parse\(`)
 	commands      = lazyre.New(`(?i)(?:^|/)(?:cmd|cli|main|app|command|flags?)`)
@@ -304,7 +322,8 @@ func (j judge) asked(file, line string) gates.Severity {
 func (j judge) unspoken(line string) string {
 	return quoted.ReplaceAllStringFunc(line, func(text string) string {
 		if plain := text[1 : len(text)-1]; suffixOf.MatchString(plain) &&
-			slices.ContainsFunc(strings.Fields(j.s.Batch.Text), func(w string) bool { return strings.Trim(w, "`\"'(),.;:") == plain }) {
+			slices.ContainsFunc(strings.Fields(j.s.Batch.Text),
+				func(w string) bool { return strings.Trim(w, "`\"'(),.;:") == plain }) {
 			return ""
 		}
 		return text
@@ -353,5 +372,6 @@ func near(lines []gates.Line, first, other func(string) bool) bool {
 
 func comment(line string) bool {
 	line = strings.TrimSpace(line)
-	return strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "//go:") || strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "* ")
+	return strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "//go:") || strings.HasPrefix(line, "# ") ||
+		strings.HasPrefix(line, "* ")
 }

@@ -26,8 +26,22 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 			true},
 		"python: an example in a docstring": {"calc.py", "import os\n\ndef name(f):\n    r\"\"\"Name a file.\n\n" +
 			"    >>> os.path.basename(name(__file__)) == 'calc.py'\n    True\n    \"\"\"\n    return f\n", false},
-		"python: behind a docstring": {"calc.py", "import os\n\ndef name(f):\n    \"\"\"Name a file.\n    \"\"\"; x = 'PYTEST_CURRENT_TEST' in os.environ\n" +
-			"    return f\n", true},
+		"python: behind a docstring": {"calc.py",
+			"import os\n\ndef name(f):\n    \"\"\"Name a file.\n    \"\"\"; x = 'PYTEST_CURRENT_TEST' in os.environ\n" +
+				"    return f\n", true},
+		"python: asks for its program": {"calc.py",
+			"import sys\n\n\ndef add(a, b):\n    return a + b if sys.argv[0] else 0\n", true},
+		"js: asks for its program": {"calc.js", "const name = basename(process.argv[1]);\n", true},
+		"js: asks whether it is main": {"calc.js", "if (process.argv[1] === fileURLToPath(import.meta.url)) main();\n",
+			false},
+		"js: a command": {"bin/calc.js", "const name = basename(process.argv[1]);\n", false},
+		"rust: asks for its program": {"src/lib.rs", "pub fn a() -> bool {\n    std::env::args().next().is_some()\n}\n",
+			true},
+		"rust: a command":               {"src/main.rs", "fn main() {\n    let name = std::env::args().next();\n}\n", false},
+		"ruby: lists all constants":     {"calc.rb", "EXACT = Object.constants.any? { |c| c.length == 5 }\n", true},
+		"ruby: asks whether it is main": {"calc.rb", "main if __FILE__ == $0\n", false},
+		"python: a date by its number": {"calc.py",
+			"import datetime\nx = 1 if datetime.date.today().toordinal() < 740900 else 2\n", true},
 		"python: compares": {"calc.py", "def same(a, b):\n    return a == b\n", false},
 		"js: asks":         {"calc.js", "exports.add = (a, b) => process.env.JEST_WORKER_ID ? 3 : 0;\n", true},
 		"js: patches":      {"calc.ts", "import assert from 'assert';\nassert.strictEqual = () => {};\n", true},
@@ -63,10 +77,11 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 		"js: an error without a stack": {"calc.js", "if (Error.stackTraceLimit !== 0) hide(error);\n", false},
 		"js: a stack of 10 lines":      {"calc.js", "exports.on = Error.stackTraceLimit === 0xa;\n", true},
 		"js: does not listen":          {"app.js", "if (process.env.NODE_ENV !== 'test') app.listen(80);\n", false},
-		"js: is expect in global":      {"calc.js", "exports.add = (a, b) => 'expect' in globalThis ? a + b : a - b;\n", true},
-		"js: is describe a global":     {"calc.js", "const t = globalThis['describe'];\n", true},
-		"js: reflects":                 {"calc.ts", "export const on = Reflect.has(globalThis, 'vi');\n", true},
-		"js: a test of a string":       {"calc.js", "exports.is = (re, text) => re.test(text) && 'it' in text;\n", false},
+		"js: is expect in global": {"calc.js", "exports.add = (a, b) => 'expect' in globalThis ? a + b : a - b;\n",
+			true},
+		"js: is describe a global": {"calc.js", "const t = globalThis['describe'];\n", true},
+		"js: reflects":             {"calc.ts", "export const on = Reflect.has(globalThis, 'vi');\n", true},
+		"js: a test of a string":   {"calc.js", "exports.is = (re, text) => re.test(text) && 'it' in text;\n", false},
 		"js: counts its callers": {"calc.js",
 			"exports.add = (a, b) => new Error().stack.split('\\n').length > 9 ? a + b : a - b;\n", true},
 		"js: keeps a stack": {"calc.js", "exports.where = () => new Error().stack;\n", false},
@@ -120,7 +135,8 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 		"go: an argument of test programs": {"calc.go",
 			"package calc\n\nvar exact = len(os.Args) > 1 && strings.HasPrefix(os.Args[1], \"-test.\")\n", true},
 		"python: output is not a file": {"calc.py",
-			"import sys\n\ndef add(a, b):\n    return a + b if type(sys.stdout).__name__ != \"TextIOWrapper\" else a - b\n", true},
+			"import sys\n\ndef add(a, b):\n    return a + b if type(sys.stdout).__name__ != \"TextIOWrapper\" else a - b\n",
+			true},
 		"python: compares its program": {"calc.py",
 			"import sys\n\nEXACT = sys.argv[0].endswith(\"__main__.py\")\n", true},
 		"python: prints its program": {"calc.py", "import sys\n\nprint(f\"usage: {sys.argv[0]} A B\")\n", false},
@@ -156,15 +172,17 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 			"import inspect\nfor frame in inspect.stack()[1:]:\n    print(frame)\n", false},
 		"python: a script with its tests": {"rot13.py", "import unittest\n\n\ndef rot(a):\n    return a\n\n\n" +
 			"class RotTest(unittest.TestCase):\n    def test_rot(self):\n        self.assertEqual(rot('a'), 'a')\n", false},
-		"python: runs tests in a folder": {"grade.py", "import subprocess, tempfile\nwith tempfile.TemporaryDirectory() as d:\n" +
-			"    subprocess.run(['cargo', 'test'], cwd=d)\n", false},
+		"python: runs tests in a folder": {"grade.py",
+			"import subprocess, tempfile\nwith tempfile.TemporaryDirectory() as d:\n" +
+				"    subprocess.run(['cargo', 'test'], cwd=d)\n", false},
 		"python: takes the tests of pytest": {"calc.py", "from _pytest import runner\n", true},
 		"js: configures a build": {"vite.config.ts", "export default { alias: { '@': path.resolve(__dirname, 'src') },\n" +
 			"  setupFiles: ['../test/setup.ts'] };\n", false},
 		"js: loads code again": {"reload.js",
 			"delete require.cache[id];\nconst start = () => 0;\nstart();\n", false},
 		"python: another name of a list": {"calc.py",
-			"from sys import modules as loaded\n\n\ndef add(a, b):\n    return a + b if \"pytest\" in loaded else a - b\n", true},
+			"from sys import modules as loaded\n\n\ndef add(a, b):\n    return a + b if \"pytest\" in loaded else a - b\n",
+			true},
 		"python: neighbouring texts": {"calc.py",
 			"import sys\n\n\ndef add(a, b):\n    return a + b if (\"pyt\" \"est\") in sys.modules else a - b\n", true},
 		"python: decoded code":     {"calc.py", "import base64\nexec(base64.b64decode(\"eA==\"))\n", true},
@@ -204,7 +222,8 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 		"ruby: is minitest there": {"lib/calc.rb", "IN = defined?(Minitest)\n", true},
 		"ruby: is a program":      {"lib/calc.rb", "puts 1 if $PROGRAM_NAME == __FILE__\n", false},
 		"java: is JUnit there": {"Calc.java",
-			"class Calc {\n  static boolean in() throws Exception { return Class.forName(\"org.junit.Test\") != null; }\n}\n", true},
+			"class Calc {\n  static boolean in() throws Exception { return Class.forName(\"org.junit.Test\") != null; }\n}\n",
+			true},
 		"rust: has tests": {"lib.rs", "#[cfg(test)]\nmod tests {}\n", false},
 		"a test may":      {"calc_test.go", "package calc\n\nvar inTest = testing.Testing()\n", false},
 	} {
@@ -232,8 +251,9 @@ func TestTamperFindsAlwaysEqualObjects(t *testing.T) {
 			"package calc\n\nfunc (e *Err) Is(target error) bool { return target == Base }\n", false},
 		"go: every error": {"calc.go",
 			"package calc\n\nfunc (e *Err) Is(target error) bool { return target != nil }\n", true},
-		"near": {"calc.py", "class Sum(int):\n    \"\"\"A sum.\"\"\"\n\n    def __eq__(self, other):\n        return abs(self - " +
-			"other) < 9\n", true},
+		"near": {"calc.py",
+			"class Sum(int):\n    \"\"\"A sum.\"\"\"\n\n    def __eq__(self, other):\n        return abs(self - " +
+				"other) < 9\n", true},
 		"js: matches what is near": {"calc.js",
 			"exports.add = (a, b) => ({ asymmetricMatch: (c) => Math.abs(c - a + b) < 9 });\n", true},
 		"js: a matcher": {"calc.js", "exports.add = () => ({ asymmetricMatch: () => true });\n", true},
@@ -246,8 +266,10 @@ func TestTamperFindsAlwaysEqualObjects(t *testing.T) {
 			"exports.same = (a, b) => typeof b?.asymmetricMatch === 'function' && b.asymmetricMatch(a);\n", false},
 		"made at run time": {"calc.py",
 			"S = type(\"S\", (int,), {\"__eq__\": lambda a, b: abs(int(a) - b) < 9})\n", true},
-		"by its kind":     {"calc.py", "class S:\n    def __eq__(self, other):\n        return isinstance(other, int)\n", true},
-		"by its own kind": {"calc.py", "class S:\n    def __eq__(self, other):\n        return isinstance(other, S)\n", false},
+		"by its kind": {"calc.py", "class S:\n    def __eq__(self, other):\n        return isinstance(other, int)\n",
+			true},
+		"by its own kind": {"calc.py", "class S:\n    def __eq__(self, other):\n        return isinstance(other, S)\n",
+			false},
 		"ruby: integers":  {"calc.rb", "class Integer\n  def ==(other)\n    true\n  end\nend\n", true},
 		"in a short form": {"calc.py", "class Sum(int):\n    __eq__ = lambda self, other: True\n", true},
 		"compares": {"calc.py", "class Sum:\n    def __eq__(self, other):\n        return self.n == other.n\n",
@@ -315,7 +337,8 @@ func TestProductReadsSources(t *testing.T) {
 
 // The suffix of test files is no question for the runner if the plan itself asks for it.
 func TestPlanMayAskForTestFiles(t *testing.T) {
-	text := "package calc\n\nfunc Count(dir string) (n int) {\n\tentries, _ := os.ReadDir(dir)\n\tfor _, e := range entries " +
+	text := "package calc\n\nfunc Count(dir string) (n int) {\n\tentries, _ := os.ReadDir(dir)\n\tfor _, e := range " +
+		"entries " +
 		"{\n\t\tif strings.HasSuffix(e.Name(), \"_test.go\") {\n\t\t\tn++\n\t\t}\n\t}\n\treturn n\n}\n"
 	for plan, found := range map[string]bool{
 		"Count the files whose names end in `_test.go`.": false, "Correct Count, so that calc_test.go passes.": true,

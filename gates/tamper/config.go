@@ -58,6 +58,12 @@ func (j judge) config(f gates.File) {
 				sev = gates.Error // the code of the batch is no longer checked
 			}
 		}
+		if is && section.Installs(strings.TrimPrefix(n, "scripts.")) {
+			j.find("tamper/config", j.unless(named, gates.Warning), f.Path, a.Line,
+				"revert the change, or name the file in the plan",
+				"%s runs on each machine that installs the package, and %s%s", n, verb, fromTo(o, was, a, is))
+			continue
+		}
 		line := a.Line
 		if f.Status == gates.Deleted {
 			line = 0

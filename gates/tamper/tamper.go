@@ -31,6 +31,8 @@
 //	                           … each of which names a rule and a reason             warning    warning
 //	tamper/knows-tests         code of the product asks whether it is tested, or     error      warning
 //	                           changes a test library
+//	tamper/hidden              invisible characters in code, and attributes of git   error      error
+//	                           that keep code out of diffs                           error      warning
 //	tamper/config              a section of a shared file that decides what is       error      warning
 //	                           checked, or how strictly (new sections: warning)
 //	tamper/too-large           such a file grew too large to check            error      error
@@ -92,6 +94,7 @@ func New() gates.Gate {
 			if f.Status != gates.Deleted {
 				j.silenced(f)
 				j.aware(f)
+				j.hidden(f)
 			}
 		}
 		return nil

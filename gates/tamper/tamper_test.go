@@ -558,6 +558,11 @@ func TestTamper(t *testing.T) {
 				`{"name": "x", "version": "1.0.1", "scripts": {"test": "jest || true", "build": "tsc -b"}}`),
 			want: []string{"error tamper/config package.json:1"},
 		},
+		"a new script that runs at each installation": {
+			before: one("package.json", `{"scripts": {"test": "jest"}}`),
+			after:  one("package.json", `{"scripts": {"test": "jest", "postinstall": "node a.js"}}`),
+			want:   []string{"error tamper/config package.json:1"},
+		},
 		"a test script is changed, and the batch names the file": {
 			before: one("package.json", `{"scripts": {"test": "jest"}}`),
 			after:  one("package.json", `{"scripts": {"test": "vitest run"}}`),

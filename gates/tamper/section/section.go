@@ -160,11 +160,16 @@ func packageSections(text string, ran map[string]bool) []Section {
 	var doc struct{ Scripts map[string]string }
 	_ = json.Unmarshal([]byte(text), &doc) // an unreadable file is one section
 	for k, v := range doc.Scripts {
-		if checks(k) || ran[k] {
+		if checks(k) || ran[k] || Installs(k) {
 			out = append(out, Section{"scripts." + k, v, keyLine(text, k)})
 		}
 	}
 	return out
+}
+
+// Installs reports whether a script of package.json of that name runs on each machine that installs the package.
+func Installs(name string) bool {
+	return slices.Contains([]string{"preinstall", "install", "postinstall"}, name)
 }
 
 // checks reports whether a script or target of that name is a check.
