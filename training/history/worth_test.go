@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/linediff"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
 )
 
@@ -51,27 +53,67 @@ func TestUntaughtCommitIsRefused(t *testing.T) {
 			"Return the outcome of the client\n\nIt dials the address, and its backoff has jitter up to a " +
 				"ceiling while the new budget of seconds is not empty (ready, left, metrics, count, attempts).", before, large, "",
 			""},
-		"only a test": {"a_test.go", "Retry returns two after an error", before, after, "", "only tests"},
+		"only a test":       {"a_test.go", "Retry returns two after an error, says the test", before, after, "", "only tests"},
+		"only blank lines":  {"a.go", "Retry returns after a blank line", before, before + "\n", "", "blank lines"},
+		"and data of tests": {"a.go", "Retry returns two after an error", before, after, "testdata/a.json", ""},
+		"with data of tests": {"a.go", "Test that Retry returns two after an error", before, after, "testdata/a.json",
+			"not shown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := changing(tt.path, tt.task, tt.before, tt.after)
 			for _, path := range strings.Fields(tt.path + " " + tt.also) {
 				w.Entries = append(w.Entries, git.Entry{Path: path})
 			}
-			if got := w.untaught(query{text: tt.task}); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			if got := w.answer().untaught(query{text: tt.task}); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-// What a task does not say of tests does not count.
-func TestSaidWordsAreThoseOfTheCode(t *testing.T) {
-	w := changing("a.go", "Retry with jitter", "package a\n", "package a\n\nvar jitter, ceiling = 1, 2\n")
-	test := changing("a_test.go", "", "package a\n", "package a\n\nvar retry, budget, client = 1, 2, 3\n").changes
-	w.changes = append(w.changes, test...)
-	if said, all, fresh := w.said(); said != 1 || all != 3 || fresh != 2 { // of "var", "jitter" and "ceiling"
-		t.Errorf("%d of %d words, %d new", said, all, fresh)
+// Tests are in the answer only if the task speaks of them, and what changes only blank lines or the ends of lines never
+// is. The same lines are counted and written.
+func TestAnswerIsWhatTheTaskAsks(t *testing.T) {
+	const before = "package a\n\nfunc A() {}\nfunc B() {}\n\nfunc C() {} \n"
+	const after = "package a\n\nvar jitter, ceiling = 1, 2\n\nfunc A() {}\n\nfunc B() {}\n\nfunc C() {}\n"
+	const written = "package a\n\nvar jitter, ceiling = 1, 2\n\nfunc A() {}\nfunc B() {}\n\nfunc C() {} \n"
+	for name, tt := range map[string]struct {
+		task, test       string
+		said, all, fresh int
+		answer           string // paths
+	}{
+		"of code":          {"Retry with jitter", "a_test.go", 1, 3, 2, "a.go"}, // "var", "jitter" and "ceiling"
+		"and of tests":     {"Retry with jitter, and test it", "a_test.go", 2, 5, 3, "a.go a_test.go"},
+		"and of a spec":    {"Retry: spec for jitter", "spec/a.js", 2, 5, 3, "a.go spec/a.js"},
+		"data of tests":    {"Retry with jitter", "tests/data/a.go", 1, 3, 2, "a.go"},
+		"a name with test": {"TestClient: retry with jitter", "a_test.go", 1, 3, 2, "a.go"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := changing("a.go", tt.task, before, after)
+			w.changes = append(w.changes, changing(tt.test, "", "package a\n", "package a\n\nvar retry, budget = 1, 2\n").changes...)
+			w.changes = append(w.changes, changing("b.go", "", "a\n\n\nb\n", "a\nb\t\n").changes...)
+			a := w.answer()
+			if said, all, fresh := a.said(); said != tt.said || all != tt.all || fresh != tt.fresh {
+				t.Errorf("%d of %d words, %d new", said, all, fresh)
+			}
+			if got := strings.Join(lists.Map(a.changes, func(c *change) string { return c.path }), " "); got != tt.answer {
+				t.Errorf("changes %q", got)
+			}
+			if n := len(a.changes) + len(a.beside); n != 3 {
+				t.Errorf("%d files", n)
+			}
+			got, err := a.changes[0].edits()
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := edit.Parse(got.Text, "")
+			if err != nil || len(list) != 1 {
+				t.Fatal(err, got.Text)
+			}
+			if now, err := edit.Apply(before, list[0]); err != nil || now != written {
+				t.Errorf("%v\n%s", err, now)
+			}
+		})
 	}
 }
 
@@ -112,25 +154,17 @@ func TestRedoneCommitIsRefused(t *testing.T) {
 	}
 }
 
-// A third of the new lines may go. Brackets do not count, and neither do tests.
+// A third of the new lines may go. Brackets do not count.
 func TestThirdOfLinesMayGo(t *testing.T) {
 	lines := func(n int) string {
 		return "package a\n" + strings.Repeat("}\n", 9) + strings.Repeat("// a line\n", 6-n) +
 			strings.Repeat("// a gone line\n", n)
 	}
-	for name, tt := range map[string]struct {
-		path string
-		gone int
-		want bool
-	}{
-		"a third":         {"a.go", 2, false},
-		"more":            {"a.go", 3, true},
-		"more, of a test": {"a_test.go", 3, false},
-	} {
-		w := changing(tt.path, "", "package a\n", lines(tt.gone))
-		w.changes[0].later = cutUp(tt.path, lines(0))
-		if got := w.redone(); got != tt.want {
-			t.Errorf("%s: %v", name, got)
+	for gone, want := range map[int]bool{2: false, 3: true} {
+		w := changing("a.go", "", "package a\n", lines(gone))
+		w.futures = map[string]*source{"a.go": cutUp("a.go", lines(0))}
+		if got := w.redone(); got != want {
+			t.Errorf("%d gone: %v", gone, got)
 		}
 	}
 }
@@ -164,20 +198,18 @@ func cutUp(path, text string) *source {
 	return s
 }
 
-// Numbers and links that the prompt does not contain are known only to the author, so their commit is refused. Tests
-// may choose their own.
+// Numbers and links that the prompt does not contain are known only to the author, so their commit is refused.
 func TestInventedContentIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
-		path, text string
-		want       bool
+		text string
+		want bool
 	}{
-		"a figure":           {"a.go", "const Height = 157\n", true},
-		"a figure of a test": {"a_test.go", "const Height = 157\n", false},
-		"a round figure":     {"a.go", "const Height = 1000\n", false},
-		"a link":             {"a.go", "const Help = \"https://example.org/help/retry\"\n", true},
-		"a known link":       {"a.go", "const Help = \"https://example.org/old.\"\n", false},
+		"a figure":       {"const Height = 157\n", true},
+		"a round figure": {"const Height = 1000\n", false},
+		"a link":         {"const Help = \"https://example.org/help/retry\"\n", true},
+		"a known link":   {"const Help = \"https://example.org/old.\"\n", false},
 	} {
-		c := &change{path: tt.path, after: cutUp(tt.path, tt.text),
+		c := &change{path: "a.go", after: cutUp("a.go", tt.text),
 			hunks: []linediff.Hunk{{NewTo: strings.Count(tt.text, "\n")}}}
 		if got := (&work{changes: []*change{c}}).invented("See https://example.org/old"); (got != "") != tt.want {
 			t.Errorf("%s: %q", name, got)
