@@ -155,7 +155,7 @@ func TestPromptShowsWhatIsCalled(t *testing.T) {
 	called := strings.Replace(rates(60), "package price\n", "package price\n\nimport \"example.org/shop/fees\"\n", 1)
 	r.commit("Import example.org/shop/fees, and return its Rate7 and Rate40 of the cents, too, in Rate3", "-- price/rates.go --\n"+
 		strings.Replace(called, "cents * 3 / 100", "cents*3/100 + fees.Rate7(cents) + Rate40(cents)", 1))
-	r.commit("Add the const Limit of the shop in cents in a package",
+	r.commit("Add the const Limit of the shop, 1000 cents, in a package",
 		"-- limits/limits.go --\npackage limits\n\n// Limit is the limit of the shop in cents.\nconst Limit = 1000\n")
 	o := r.options(t.TempDir())
 	m, err := Run(t.Context(), o)
@@ -186,7 +186,7 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = \"ada@lovelace.dev\"\n\nvar first = Rate1(1)\n")
 	r.now = r.now.AddDate(1, 0, 0)
 	r.commit("Correct one small mistake", "-- price/author.go --\npackage price\n\nconst Author = \"Ada\"\n")
-	r.commit("Round the cents of Rate30 up", "-- price/rates.go --\n"+
+	r.commit("Return the cents of Rate30 rounded up", "-- price/rates.go --\n"+
 		strings.Replace(long, "cents * 30 / 100", "(cents*30 + 99) / 100", 1))
 	o := r.options(t.TempDir())
 	m, err := Run(t.Context(), o)

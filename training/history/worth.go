@@ -48,15 +48,15 @@ func (w *work) untaught(q query) string {
 // Limits of [work.tellsLittle]. docs/training.md says how they were chosen.
 const (
 	wordsForTold = 5 // words of a change for which its task must have more than one
-	mostNew      = 1 // new words that the task need not have
+	leastTold    = 2 // words that its task must have
 )
 
 // tellsLittle returns why a task tells too little of its change, or "".
 func (w *work) tellsLittle() string {
 	switch said, all, fresh := w.said(); {
-	case wordsForTold*said <= all:
+	case wordsForTold*said <= all || said < leastTold:
 		return "the task tells too little of its change"
-	case fresh > mostNew:
+	case fresh > 0:
 		return "its answer has new words that are not in the task"
 	}
 	return ""

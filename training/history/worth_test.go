@@ -14,15 +14,15 @@ import (
 
 // A commit whose task tells too little of it, or is about what the example does not show, is refused with the reason.
 func TestUntaughtCommitIsRefused(t *testing.T) {
-	before, after := "package a\n\nfunc Retry() int {\n\treturn 1\n}\n", "package a\n\nfunc Retry() int {\n\treturn 2\n}\n"
+	before, after := "package a\n\nfunc Retry() int {\n\treturn error(1)\n}\n", "package a\n\nfunc Retry() int {\n\treturn error(2)\n}\n"
 	empty, comment := strings.Replace(before, "func", "//\n\nfunc", 1),
-		strings.Replace(before, "func", "// Retry is 1.\nfunc", 1)
-	large := strings.Replace(before, "\treturn 1\n", "\tclient, budget := dial(address), newBudget(seconds)\n\t"+
+		strings.Replace(before, "func", "// Retry has a result.\nfunc", 1)
+	large := strings.Replace(before, "\treturn error(1)\n", "\tclient, budget := dial(address), newBudget(seconds)\n\t"+
 		"for budget.left() && !client.ready() {\n\t\tclient.backoff(jitter, "+
 		"ceiling)\n\t\tmetrics.count(\"attempts\")\n\t}\n\t"+
 		"return client.outcome()\n", 1)
 	calls := func(words string) string {
-		return strings.Replace(before, "\treturn 1\n", "\tclient.backoff("+words+")\n\treturn 1\n", 1)
+		return strings.Replace(before, "\treturn error(1)\n", "\tclient.backoff("+words+")\n\treturn error(1)\n", 1)
 	}
 	for name, tt := range map[string]struct {
 		path, task, before, after string
@@ -35,23 +35,26 @@ func TestUntaughtCommitIsRefused(t *testing.T) {
 		"and a setting":           {"a.go", "Retry returns two after an error", before, after, "ci.yml", "not shown"},
 		"and a script":            {"a.go", "Retry returns two after an error", before, after, "build", "not shown"},
 		"about a document":        {"a.go", "docs: return from the guide", before, after, "guide.md", "not code"},
-		"a document in code":      {"a.go", "Return two from the docs", before, after, "", ""},
+		"a document in code":      {"a.go", "Return an error of two from the docs", before, after, "", ""},
 		"a change of other words": {"a.go", "Load the configuration from a folder", before, after, "", "tells too little"},
-		"words of a link":         {"a.go", "Load it\n\nhttps://example.org/return", before, after, "", "tells too little"},
+		"words of a link":         {"a.go", "Load it\n\nhttps://example.org/return/error", before, after, "", "tells too little"},
 		"an empty comment":        {"a.go", "Document the result of retry", before, empty, "", "tells too little"},
 		"a comment":               {"a.go", "Document the result of retry", before, comment, "", ""},
-		"one of five words": {"a.go", "No jitter then", calls("jitter, ceiling, limit"), before, "",
+		"two of ten words": {"a.go", "No client jitter then", calls("jitter, ceiling, limit, base, least, most, all, wait"),
+			before, "", "tells too little"},
+		"two of nine words": {"a.go", "No client jitter then", calls("jitter, ceiling, limit, base, least, most, all"),
+			before, "", ""},
+		"two of three words": {"a.go", "Return it twice then", before, strings.Replace(before, "1", "twice()", 1), "", ""},
+		"one of two words": {"a.go", "Never return one then", before, strings.Replace(before, "return error(1)", "return", 1), "",
 			"tells too little"},
-		"one of four words": {"a.go", "No jitter then", calls("jitter, ceiling"), before, "", ""},
-		"one new word":      {"a.go", "Add client jitter then", before, calls("jitter"), "", ""},
-		"two new words":     {"a.go", "Add client jitter then", before, calls("jitter, ceiling"), "", "new words"},
-		"one was there": {"a.go", "Add a ceiling of jitter then", calls("jitter"), calls("jitter, ceiling, limit"),
-			"", ""},
-		"common words":        {"a.go", "Add client jitter then", before, calls("jitter, will, should, add"), "", ""},
+		"one new word":        {"a.go", "Add client jitter then", before, calls("jitter"), "", "new words"},
+		"the word is told":    {"a.go", "Add client backoff jitter then", before, calls("jitter"), "", ""},
+		"it was there":        {"a.go", "Add a ceiling of jitter then", calls("jitter"), calls("jitter, ceiling, client"), "", ""},
+		"common words":        {"a.go", "Add client backoff jitter then", before, calls("jitter, will, should, add"), "", ""},
 		"words of the folder": {"a.go", "Return it then", before, large, "", "tells too little"},
 		"tells enough": {"a.go",
 			"Return the outcome of the client\n\nIt dials the address, and its backoff has jitter up to a " +
-				"ceiling while the new budget of seconds is not empty (ready, left, metrics, count, attempts).", before, large, "",
+				"ceiling while the new budget of seconds is not empty (newBudget, ready, left, metrics, count, attempts).", before, large, "",
 			""},
 		"only a test":       {"a_test.go", "Retry returns two after an error, says the test", before, after, "", "only tests"},
 		"only blank lines":  {"a.go", "Retry returns after a blank line", before, before + "\n", "", "blank lines"},
@@ -138,7 +141,7 @@ func TestRedoneCommitIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepo(t)
 			r.commit("Begin the shop with carts and prices", shop+file(11, 1))
-			r.commit("Raise the tax to twelve of the price", file(12, 1))
+			r.commit("Raise the const tax to twelve of the price", file(12, 1))
 			for _, archive := range tt.then {
 				r.now = r.now.AddDate(0, 0, tt.days-7)
 				r.commit("fix", archive)
