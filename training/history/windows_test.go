@@ -174,20 +174,23 @@ func TestPromptShowsWhatIsCalled(t *testing.T) {
 }
 
 // An example of an edit shows unchanged parts of a long file beside the changed one, and does not cut the lines close to
-// the change. Removed tests, mail addresses and tasks that say nothing make no examples of edits.
+// the change. The commit's test is such a part, because the task asks for none. Removed tests, mail addresses and tasks that
+// say nothing make no examples of edits.
 func TestWindowsHidePlaceOfChange(t *testing.T) {
 	long := rates(60)
+	fees := strings.ReplaceAll(long, "Rate", "fee")
 	r := newRepo(t)
 	const tests = "package price\n\nimport \"testing\"\n\nfunc TestRate1(t *testing.T) { Rate1(1) }\n"
 	r.commit("Begin the shop with carts and prices", "-- price/rates.go --\n"+long+
-		"-- price/rates_test.go --\n"+tests+"\nfunc TestRate2(t *testing.T) { Rate2(2) }\n")
+		"-- price/rates_test.go --\n"+tests+"\nfunc TestRate2(t *testing.T) { Rate2(2) }\n"+"-- price/fees_test.go --\n"+fees)
 	r.commit("Remove the slow test of Rate2 and keep that of Rate1", "-- price/rates_test.go --\n"+tests)
 	r.commit("Add the const Author, ada of lovelace.dev, to the package price, and the first var Rate1",
 		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = \"ada@lovelace.dev\"\n\nvar first = Rate1(1)\n")
 	r.now = r.now.AddDate(1, 0, 0)
 	r.commit("Correct one small mistake", "-- price/author.go --\npackage price\n\nconst Author = \"Ada\"\n")
 	r.commit("Return the cents of Rate30 rounded up", "-- price/rates.go --\n"+
-		strings.Replace(long, "cents * 30 / 100", "(cents*30 + 99) / 100", 1))
+		strings.Replace(long, "cents * 30 / 100", "(cents*30 + 99) / 100", 1)+
+		"-- price/fees_test.go --\n"+strings.Replace(fees, "cents * 9 / 100", "Rate30(cents)", 1))
 	o := r.options(t.TempDir())
 	m, err := Run(t.Context(), o)
 	if err != nil {
@@ -212,6 +215,9 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 		} else {
 			unchanged++
 		}
+	}
+	if !strings.Contains(text, "### `price/fees_test.go`") || strings.Contains(e.Completion, "fees_test.go") {
+		t.Errorf("the test is not shown, or it is in the answer:\n%s\n%s", text, e.Completion)
 	}
 	if changed != 1 || unchanged != 3 {
 		t.Errorf("%d changed and %d unchanged parts:\n%s", changed, unchanged, text)
