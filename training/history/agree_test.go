@@ -137,7 +137,8 @@ func without(line string) string {
 // equal the prompts of the stages exactly, where both have the same information.
 func TestPromptsMatchStages(t *testing.T) {
 	for name, tc := range map[string]struct{ message, archive string }{
-		"Go":     {"Give a discount of the price on the sum of carts with many items, by len\n\nFive percent, from ten things on.", discounted},
+		"Go": {"Give a discount of the price on the sum of carts with many items, by len\n\nFive percent, from ten " +
+			"things on.", discounted},
 		"Python": {"Sort the lines, and draw the carts of a report in sorted order", sorted},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,7 +233,8 @@ func (noSession) Close() error                                   { return nil }
 
 // With the same context, the solver's planner sends exactly the prompt of the example, and accepts its answer.
 func TestPlannerAcceptsExample(t *testing.T) {
-	message := "Give a discount of the price on the sum of carts with many items, by len\n\nFive percent, from ten things on."
+	message := "Give a discount of the price on the sum of carts with many items, by len\n\nFive percent, from ten " +
+		"things on."
 	r, _, got := lessons(t, message, discounted)
 	e := got[training.ExecutePlan]
 	o := r.options(t.TempDir())
@@ -270,8 +272,8 @@ func TestPlannerAcceptsExample(t *testing.T) {
 	}
 }
 
-// Applied to the parent commit, the answer produces the commit without its test, for which the task does not ask; and the
-// prompt contains everything that the answer quotes.
+// Applied to the parent commit, the answer produces the commit without its test, for which the task does not ask; and
+// the prompt contains everything that the answer quotes.
 func TestEditsReproduceCommit(t *testing.T) {
 	r, _, got := lessons(t, "Give a discount of the price on the sum of carts with many items, by len", discounted)
 	want := r.git("rev-parse", "HEAD^{tree}")

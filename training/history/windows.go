@@ -81,8 +81,8 @@ func (m *maker) views(w *work, answers []edits.Answer) []*view {
 	return out
 }
 
-// terms returns the words of a task or a chunk with more than two letters, as sorted hashes. Versions of a file share most
-// of their chunks.
+// terms returns the words of a task or a chunk with more than two letters, as sorted hashes. Versions of a file share
+// most of their chunks.
 func (m *maker) terms(text string) []uint64 {
 	key := maphash.String(m.sentry.seed, text)
 	terms, known := m.words.Get(key)

@@ -118,7 +118,8 @@ func TestWindowsShowEndOfTests(t *testing.T) {
 		}
 		return n
 	}
-	if code, tests := shows("rates.go"), shows("rates_test.go"); tests < tries/3 || tests > tries*9/10 || code*3/2 > tests {
+	if code, tests := shows("rates.go"), shows("rates_test.go"); tests < tries/3 || tests > tries*9/10 ||
+		code*3/2 > tests {
 		t.Errorf("the end is shown in %d of %d examples of tests, and in %d of code", tests, tries, code)
 	}
 }
@@ -126,11 +127,13 @@ func TestWindowsShowEndOfTests(t *testing.T) {
 // The signatures of a prompt do not tell which files change: changed files have them too.
 func TestChangedFilesHaveSignatures(t *testing.T) {
 	r := newRepo(t)
-	shop := "package price\n\n// Shop sums rates.\nfunc Shop(cents int) int {\n\treturn fees.Rate3(cents) + Rate59(cents)\n}\n"
+	shop := "package price\n\n// Shop sums rates.\nfunc Shop(cents int) int {\n\treturn fees.Rate3(cents) + " +
+		"Rate59(cents)\n}\n"
 	ours := strings.Replace(rates(60), "package price\n", "package price\n\nimport \"example.org/shop/fees\"\n", 1)
-	r.commit("Begin the shop with fees and rates", "-- go.mod --\nmodule example.org/shop\n\ngo 1.24\n-- fees/fees.go --\n"+
-		strings.Replace(rates(60), "package price", "package fees", 1)+"-- price/rates.go --\n"+
-		ours+strings.TrimPrefix(shop, "package price\n"))
+	r.commit("Begin the shop with fees and rates",
+		"-- go.mod --\nmodule example.org/shop\n\ngo 1.24\n-- fees/fees.go --\n"+
+			strings.Replace(rates(60), "package price", "package fees", 1)+"-- price/rates.go --\n"+
+			ours+strings.TrimPrefix(shop, "package price\n"))
 	r.commit("Double what Rate3 of the fees returns before it is added to the rates", "-- price/rates.go --\n"+
 		ours+strings.TrimPrefix(strings.Replace(shop, "fees.Rate3(cents)", "2*fees.Rate3(cents)", 1), "package price\n"))
 	o := r.options(t.TempDir())
@@ -153,8 +156,9 @@ func TestPromptShowsWhatIsCalled(t *testing.T) {
 	fees := strings.Replace(rates(60), "package price", "package fees", 1)
 	r.commit("Begin the shop with fees and rates", module+"-- fees/fees.go --\n"+fees+"-- price/rates.go --\n"+rates(60))
 	called := strings.Replace(rates(60), "package price\n", "package price\n\nimport \"example.org/shop/fees\"\n", 1)
-	r.commit("Import example.org/shop/fees, and return its Rate7 and Rate40 of the cents, too, in Rate3", "-- price/rates.go --\n"+
-		strings.Replace(called, "cents * 3 / 100", "cents*3/100 + fees.Rate7(cents) + Rate40(cents)", 1))
+	r.commit("Import example.org/shop/fees, and return its Rate7 and Rate40 of the cents, too, in Rate3",
+		"-- price/rates.go --\n"+
+			strings.Replace(called, "cents * 3 / 100", "cents*3/100 + fees.Rate7(cents) + Rate40(cents)", 1))
 	r.commit("Add the const Limit of the shop, 1000 cents, in a package",
 		"-- limits/limits.go --\npackage limits\n\n// Limit is the limit of the shop in cents.\nconst Limit = 1000\n")
 	o := r.options(t.TempDir())
@@ -173,9 +177,9 @@ func TestPromptShowsWhatIsCalled(t *testing.T) {
 	}
 }
 
-// An example of an edit shows unchanged parts of a long file beside the changed one, and does not cut the lines close to
-// the change. The commit's test is such a part, because the task asks for none. Removed tests, mail addresses and tasks that
-// say nothing make no examples of edits.
+// An example of an edit shows unchanged parts of a long file beside the changed one, and does not cut the lines close
+// to the change. The commit's test is such a part, because the task asks for none. Removed tests, mail addresses and
+// tasks that say nothing make no examples of edits.
 func TestWindowsHidePlaceOfChange(t *testing.T) {
 	long := rates(60)
 	fees := strings.ReplaceAll(long, "Rate", "fee")
@@ -185,7 +189,8 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 		"-- price/rates_test.go --\n"+tests+"\nfunc TestRate2(t *testing.T) { Rate2(2) }\n"+"-- price/fees_test.go --\n"+fees)
 	r.commit("Remove the slow test of Rate2 and keep that of Rate1", "-- price/rates_test.go --\n"+tests)
 	r.commit("Add the const Author, ada of lovelace.dev, to the package price, and the first var Rate1",
-		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = \"ada@lovelace.dev\"\n\nvar first = Rate1(1)\n")
+		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = "+
+			"\"ada@lovelace.dev\"\n\nvar first = Rate1(1)\n")
 	r.now = r.now.AddDate(1, 0, 0)
 	r.commit("Correct one small mistake", "-- price/author.go --\npackage price\n\nconst Author = \"Ada\"\n")
 	r.commit("Return the cents of Rate30 rounded up", "-- price/rates.go --\n"+

@@ -14,7 +14,8 @@ import (
 
 // A commit whose task tells too little of it, or is about what the example does not show, is refused with the reason.
 func TestUntaughtCommitIsRefused(t *testing.T) {
-	before, after := "package a\n\nfunc Retry() int {\n\treturn error(1)\n}\n", "package a\n\nfunc Retry() int {\n\treturn error(2)\n}\n"
+	before, after := "package a\n\nfunc Retry() int {\n\treturn error(1)\n}\n",
+		"package a\n\nfunc Retry() int {\n\treturn error(2)\n}\n"
 	empty, comment := strings.Replace(before, "func", "//\n\nfunc", 1),
 		strings.Replace(before, "func", "// Retry has a result.\nfunc", 1)
 	large := strings.Replace(before, "\treturn error(1)\n", "\tclient, budget := dial(address), newBudget(seconds)\n\t"+
@@ -37,26 +38,31 @@ func TestUntaughtCommitIsRefused(t *testing.T) {
 		"about a document":        {"a.go", "docs: return from the guide", before, after, "guide.md", "not code"},
 		"a document in code":      {"a.go", "Return an error of two from the docs", before, after, "", ""},
 		"a change of other words": {"a.go", "Load the configuration from a folder", before, after, "", "tells too little"},
-		"words of a link":         {"a.go", "Load it\n\nhttps://example.org/return/error", before, after, "", "tells too little"},
-		"an empty comment":        {"a.go", "Document the result of retry", before, empty, "", "tells too little"},
-		"a comment":               {"a.go", "Document the result of retry", before, comment, "", ""},
+		"words of a link": {"a.go", "Load it\n\nhttps://example.org/return/error", before, after, "",
+			"tells too little"},
+		"an empty comment": {"a.go", "Document the result of retry", before, empty, "", "tells too little"},
+		"a comment":        {"a.go", "Document the result of retry", before, comment, "", ""},
 		"two of ten words": {"a.go", "No client jitter then", calls("jitter, ceiling, limit, base, least, most, all, wait"),
 			before, "", "tells too little"},
 		"two of nine words": {"a.go", "No client jitter then", calls("jitter, ceiling, limit, base, least, most, all"),
 			before, "", ""},
 		"two of three words": {"a.go", "Return it twice then", before, strings.Replace(before, "1", "twice()", 1), "", ""},
-		"one of two words": {"a.go", "Never return one then", before, strings.Replace(before, "return error(1)", "return", 1), "",
+		"one of two words": {"a.go", "Never return one then", before, strings.Replace(before, "return error(1)", "return", 1),
+			"",
 			"tells too little"},
-		"one new word":        {"a.go", "Add client jitter then", before, calls("jitter"), "", "new words"},
-		"the word is told":    {"a.go", "Add client backoff jitter then", before, calls("jitter"), "", ""},
-		"it was there":        {"a.go", "Add a ceiling of jitter then", calls("jitter"), calls("jitter, ceiling, client"), "", ""},
+		"one new word":     {"a.go", "Add client jitter then", before, calls("jitter"), "", "new words"},
+		"the word is told": {"a.go", "Add client backoff jitter then", before, calls("jitter"), "", ""},
+		"it was there": {"a.go", "Add a ceiling of jitter then", calls("jitter"), calls("jitter, ceiling, client"), "",
+			""},
 		"common words":        {"a.go", "Add client backoff jitter then", before, calls("jitter, will, should, add"), "", ""},
 		"words of the folder": {"a.go", "Return it then", before, large, "", "tells too little"},
 		"tells enough": {"a.go",
 			"Return the outcome of the client\n\nIt dials the address, and its backoff has jitter up to a " +
-				"ceiling while the new budget of seconds is not empty (newBudget, ready, left, metrics, count, attempts).", before, large, "",
+				"ceiling while the new budget of seconds is not empty (newBudget, ready, left, metrics, count, attempts).", before,
+			large, "",
 			""},
-		"only a test":       {"a_test.go", "Retry returns two after an error, says the test", before, after, "", "only tests"},
+		"only a test": {"a_test.go", "Retry returns two after an error, says the test", before, after, "",
+			"only tests"},
 		"only blank lines":  {"a.go", "Retry returns after a blank line", before, before + "\n", "", "blank lines"},
 		"and data of tests": {"a.go", "Retry returns two after an error", before, after, "testdata/a.json", ""},
 		"with data of tests": {"a.go", "Test that Retry returns two after an error", before, after, "testdata/a.json",
@@ -93,7 +99,8 @@ func TestAnswerIsWhatTheTaskAsks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := changing("a.go", tt.task, before, after)
-			w.changes = append(w.changes, changing(tt.test, "", "package a\n", "package a\n\nvar retry, budget = 1, 2\n").changes...)
+			w.changes = append(w.changes,
+				changing(tt.test, "", "package a\n", "package a\n\nvar retry, budget = 1, 2\n").changes...)
 			w.changes = append(w.changes, changing("b.go", "", "a\n\n\nb\n", "a\nb\t\n").changes...)
 			a := w.answer()
 			if said, all, fresh := a.said(); said != tt.said || all != tt.all || fresh != tt.fresh {
