@@ -42,7 +42,7 @@ var atStart = map[string]float64{language.Go: 0.01, language.Python: 0.03, langu
 
 // atEnd is the same for the last window. Tests are added at the end of a file, less often if it is long.
 func (v *view) atEnd() float64 {
-	if language.IsTest(v.path) {
+	if v.edited > 0 && language.IsTest(v.path) {
 		return 0.65 * min(1, math.Sqrt(16/float64(len(v.all))))
 	}
 	return 0.1

@@ -21,9 +21,8 @@ type change struct {
 	path          string
 	before, after *source // nil if the side does not exist
 	hunks         []linediff.Hunk
-	touched       []int   // changed symbols of the old version
-	made          []int   // symbols of after within the changed lines
-	later         *source // what it is a year later; nil if that is after, or if nobody asks
+	touched       []int // changed symbols of the old version
+	made          []int // symbols of after within the changed lines
 }
 
 // old and now return the lines of a hunk before and after the change.
@@ -57,10 +56,12 @@ type work struct {
 	keywords []string // keywords of the task
 	tree     *folder  // tree before the commit
 	changes  []*change
-	bundles  []string // paths of the changed bundles, which are in no example
+	beside   []*source // changed files that are not in the answer, see [work.answer]
+	bundles  []string  // paths of the changed bundles, which are in no example
 	lines    int
-	later    map[string]string // blobs that its files have a year after it, see [successors]
-	words    map[string]bool   // identifiers in and around the changed lines, and pairs owner.name
+	later    map[string]string  // blobs that its files have a year after it, see [successors]
+	futures  map[string]*source // the files of its answer that have one
+	words    map[string]bool    // identifiers in and around the changed lines, and pairs owner.name
 	targets  []target
 	deps     []related // files that the changed code uses, most used first
 	others   []related // files that only resemble the commit
@@ -245,31 +246,40 @@ const around = 2
 func (w *work) understand() {
 	w.words = map[string]bool{}
 	for _, c := range w.changes {
-		for _, side := range []struct {
-			s    *source
-			of   func(linediff.Hunk) (int, int)
-			into *[]int
-		}{
-			{c.before, func(h linediff.Hunk) (int, int) { return h.From, h.To }, &c.touched},
-			{c.after, func(h linediff.Hunk) (int, int) { return h.NewFrom, h.NewTo }, &c.made},
-		} {
-			if side.s == nil {
+		for i, s := range []*source{c.before, c.after} {
+			if s == nil {
 				continue
 			}
-			if side.s.faulty || side.s.skip != "" {
-				if w.reason = Broken; side.s.skip == notInstalled {
+			if s.faulty || s.skip != "" {
+				if w.reason = Broken; s.skip == notInstalled {
 					w.reason = NoReader
 				}
 				return
 			}
-			*side.into = side.s.touched(c.hunks, side.of)
 			for _, h := range c.hunks {
-				from, to := side.of(h)
-				for word := range words(bareCode(side.s.span(from+1-around, to+around), side.s.language == outline.Python)) {
+				from, to := linesOf[i](h)
+				for word := range words(bareCode(s.span(from+1-around, to+around), s.language == outline.Python)) {
 					w.words[word] = true
 				}
 			}
 		}
+		c.outlined()
+	}
+}
+
+// linesOf are the lines of a hunk before and after the change.
+var linesOf = [2]func(linediff.Hunk) (from, to int){
+	func(h linediff.Hunk) (int, int) { return h.From, h.To },
+	func(h linediff.Hunk) (int, int) { return h.NewFrom, h.NewTo },
+}
+
+// outlined finds the symbols in the changed lines.
+func (c *change) outlined() {
+	if c.before != nil {
+		c.touched = c.before.touched(c.hunks, linesOf[0])
+	}
+	if c.after != nil {
+		c.made = c.after.touched(c.hunks, linesOf[1])
 	}
 }
 

@@ -134,18 +134,18 @@ func (w *work) usedFirst(s *source) []int {
 	return append(used, other...)
 }
 
-// edits returns the edits with which a model would make the change.
+// edits returns the edits with which a model would make the change: its hunks, and nothing else of the new version.
 func (c *change) edits() (edits.Answer, error) {
 	before, after := c.sides()
-	var old, now string
-	if c.before != nil {
-		old = c.before.text
+	var now []string
+	at := 0
+	for _, h := range c.hunks {
+		now = append(append(now, before[at:h.From]...), after[h.NewFrom:h.NewTo]...)
+		at = h.To
 	}
-	if c.after != nil {
-		now = c.after.text
-	}
-	return edits.Change{Path: c.path, Before: before, After: after, Made: c.before == nil, Deleted: c.after == nil,
-		Hunks: c.hunks}.Write(old, now)
+	now = append(now, before[at:]...)
+	return edits.Change{Path: c.path, Before: before, After: now, Made: c.before == nil, Deleted: c.after == nil,
+		Hunks: c.hunks}.Write(strings.Join(before, ""), strings.Join(now, ""))
 }
 
 // described shows a symbol by signature and documentation, and a class with the signatures of its members.

@@ -74,20 +74,22 @@ func (s *successors) after(c git.Past) map[string]string {
 // futures reads what later commits make of the files of those commits that may make an example of edits.
 func (l *loader) futures(_ context.Context, all []*work) error {
 	var wants []want
-	var of []*change
+	var of []*work
 	for _, w := range all {
-		if w.tellsLittle() != "" {
+		a := w.answer()
+		if a.tellsLittle() != "" {
 			continue
 		}
-		for _, c := range w.code() {
+		w.futures = map[string]*source{}
+		for _, c := range a.changes {
 			if blob := w.later[c.path]; blob != "" {
-				wants, of = append(wants, want{c.path, blob}), append(of, c)
+				wants, of = append(wants, want{c.path, blob}), append(of, w)
 			}
 		}
 	}
 	have, _, err := l.cache.get(l.objects, wants)
-	for i, c := range of {
-		c.later = have[wants[i]]
+	for i, w := range of {
+		w.futures[wants[i].path] = have[wants[i]]
 	}
 	return err
 }
@@ -95,13 +97,13 @@ func (l *loader) futures(_ context.Context, all []*work) error {
 // redone is why a commit makes no examples much of which later commits replace: many of them have a mistake.
 const redone = "later commits replace much of it within a year"
 
-// redone reports whether later commits replace more than a third of the lines of code that a commit writes.
+// redone reports whether later commits replace more than a third of the lines that an answer writes.
 func (w *work) redone() bool {
 	gone, all := 0, 0
-	for _, c := range w.code() {
-		have := map[string]bool{}
-		if c.later != nil {
-			for l := range strings.Lines(c.later.text) {
+	for _, c := range w.changes {
+		have, later := map[string]bool{}, w.futures[c.path]
+		if later != nil {
+			for l := range strings.Lines(later.text) {
 				have[strings.TrimSpace(l)] = true
 			}
 		}
@@ -110,7 +112,7 @@ func (w *work) redone() bool {
 				if l = strings.TrimSpace(l); len(l) <= longEnough {
 					continue
 				}
-				if all++; c.later != nil && !have[l] {
+				if all++; later != nil && !have[l] {
 					gone++
 				}
 			}

@@ -51,10 +51,11 @@ type made struct {
 func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 	out := made{lines: map[training.Stage][]byte{}, not: map[training.Stage]string{}}
 	q := understood(w)
-	unfit := cmp.Or(q.vague(), w.takesTests(), w.untaught(q))
+	a := w.answer()
+	unfit := cmp.Or(q.vague(), a.takesTests(), a.untaught(q))
 	s := shared{bad: unfit} // what no solver can be taught needs no context
 	if unfit == "" && (slices.Contains(m.Stages, training.ExecuteCode) || slices.Contains(m.Stages, training.ExecutePlan)) {
-		s = m.share(w)
+		s = m.share(a)
 		out.guesses = s.guesses
 	}
 	for _, stage := range m.Stages {
@@ -68,9 +69,9 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 		case training.Precision:
 			l, why = m.precision(w, q)
 		case training.ExecutePlan:
-			l, why = m.plan(w, q, s)
+			l, why = m.plan(a, q, s)
 		case training.ExecuteCode:
-			l, why = m.code(w, q, s)
+			l, why = m.code(a, q, s)
 		}
 		if why == "" {
 			why = m.fits(l)

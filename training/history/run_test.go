@@ -56,7 +56,7 @@ func TestVagueMessagesAreRefused(t *testing.T) {
 func varied(t *testing.T) *repo {
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", shop)
-	r.commit("Give a discount of the price on the sum of carts with many items", discounted)
+	r.commit("Give a discount of the price on the sum of carts with many items, by len", discounted)
 	r.commit("fix", "-- price/price.go --\npackage price\n\n// Format writes cents.\nfunc Format(int) string { return \"\" }\n\n// Discount takes percent off.\nfunc Discount(cents, percent int) int { return cents * (100 - percent) / 100 }\n")
 	r.commit("Bump x from 1.0 to 1.1", "-- go.mod --\nmodule example.org/shop\n\ngo 1.25\n")
 	r.commit("Write down how prices are rounded", "-- README.md --\nUp.\n")
@@ -117,7 +117,7 @@ func TestBundleIsInNoExample(t *testing.T) {
 	}
 	built := "-- shop.js --\nvar all = {};\n" + module(1, "exports.old = 1;") + module(2, "exports.two = 2;")
 	r.commit("Begin the shop with carts and prices", shop+built)
-	r.commit("Give a discount of the price on the sum of carts with many items", discounted+strings.ReplaceAll(built, "old", "bundled_name"))
+	r.commit("Give a discount of the price on the sum of carts with many items, by len", discounted+strings.ReplaceAll(built, "old", "bundled_name"))
 	r.commit("Build the browser's file of the shop again", strings.ReplaceAll(built, "old", "once_more"))
 	o := r.options(t.TempDir())
 	o.Program = astGrep(t)
@@ -147,8 +147,8 @@ func TestPythonNeedsAstGrepForUnusualSyntaxAlone(t *testing.T) {
 	}
 	switched := "    match cart:\n        case []:\n            return 0\n    return sum(cart)\n"
 	r.commit("Begin the shop with carts and prices", file("cart.py", "    return sum(cart)\n")+file("price.py", "    return sum(cart)\n"))
-	r.commit("Return a total of zero for carts with nothing", file("cart.py", "    return sum(cart) if cart else 0\n"))
-	r.commit("Return a price of zero for carts with nothing", file("price.py", switched))
+	r.commit("Return a total of zero for carts with nothing, or else the sum", file("cart.py", "    return sum(cart) if cart else 0\n"))
+	r.commit("Return a price of zero in case carts match nothing", file("price.py", switched))
 	bare, full := r.options(t.TempDir()), r.options(t.TempDir())
 	m, err := Run(t.Context(), bare)
 	if err != nil {
@@ -178,7 +178,7 @@ func TestPromptsOmitOldSecrets(t *testing.T) {
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", shop)
 	r.commit("Talk to the bank", "-- price/bank.go --\npackage price\n\n// Bank is ours.\nconst Bank = \"x\"\n\nconst password = \"k9$Qz!mT7#vLp2xW\"\n")
-	r.commit("Give a discount of the price on the sum of carts with many items", strings.ReplaceAll(discounted, "price.Discount(sum, 5)", "price.Discount(sum, 5) + len(price.Bank)"))
+	r.commit("Give a discount of the price on the sum of carts with many items, by len", strings.ReplaceAll(discounted, "price.Discount(sum, 5)", "price.Discount(sum, 5) + len(price.Bank)"))
 	r.commit("Call the bank by its whole name", "-- price/bank.go --\npackage price\n\n// Bank is ours.\nconst Bank = \"xyz\"\n\nconst password = \"k9$Qz!mT7#vLp2xW\"\n")
 	r.commit("Keep the settings of the shop in a file\n\ntoken: ghp_"+"q8Zt3LmN5vRx7KpW2yBd4FhJ6sGc9TaV1eUo", "-- cart/names.go --\npackage cart\n\n// shorten cuts a name.\nfunc shorten(name string) string { return name[:5] }\n")
 	r.commit("Read the settings of the shop at its start", "-- settings.yaml --\naws_key: AKIA"+"Q7ZXN4TBV2WLMK5D\n-- cart/names.go --\npackage cart\n\n// shorten cuts a name.\nfunc shorten(name string) string { return name[:6] }\n")
@@ -210,9 +210,9 @@ func long(t *testing.T, n int) *repo {
 		}
 		percent := 5 // as a year later, after an even number of commits
 		if i%2 == 1 {
-			percent = i + 6
+			percent = 6 + i%80
 		}
-		r.commit(fmt.Sprintf("Give a discount of %d percent of the price on the sum of carts with many items", i),
+		r.commit(fmt.Sprintf("Give a discount of %d percent of the price on the sum of carts with many items, by len", i),
 			strings.ReplaceAll(discounted, "Discount(sum, 5)", fmt.Sprintf("Discount(sum, %d)", percent)))
 	}
 	return r
@@ -224,7 +224,7 @@ func TestRunIsReproducibleBySeed(t *testing.T) {
 		r.commit("x", fmt.Sprintf("-- more/discount_%c.go --\npackage more\n\n// Discount%d is one.\nfunc Discount%d() {}\n", 'a'+i, i, i))
 	}
 	for i := range 10 {
-		r.commit(fmt.Sprintf("Give another discount of %d percent of the price on the sum of carts with many items", i), strings.ReplaceAll(discounted, "Discount(sum, 5)", fmt.Sprintf("Discount(sum, %d)", i+66)))
+		r.commit(fmt.Sprintf("Give another discount of %d percent of the price on the sum of carts with many items, by len", i), strings.ReplaceAll(discounted, "Discount(sum, 5)", fmt.Sprintf("Discount(sum, %d)", i+66)))
 	}
 	run := func(seed uint64) map[string]string {
 		o := r.options(t.TempDir())

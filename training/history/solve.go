@@ -79,7 +79,7 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 		return l, bad
 	}
 	l.signals = []training.Signal{signal("edits_match", 1,
-		fmt.Sprintf("the edits of %d files were applied, and the result equals the commit", len(w.changes))),
+		fmt.Sprintf("the edits of %d files were applied, and make the lines of the commit", len(w.changes))),
 		w.derivable(l.prompt), w.told()}
 	return l, m.fits(l)
 }
@@ -142,7 +142,8 @@ func (c *change) task() string {
 	case c.after == nil:
 		return "Delete " + c.path
 	case c.before == nil:
-		return phrase.Cut(joined("Create "+c.path, " with ", names(c.after, c.made, func(string) bool { return false })), 2000)
+		return phrase.Cut(joined("Create "+c.path, " with ", names(c.after, c.made, func(string) bool { return false })),
+			2000)
 	}
 	changed := names(c.before, c.touched, func(n string) bool { return !has(c.after, n) })
 	added := names(c.after, c.made, func(n string) bool { return has(c.before, n) })

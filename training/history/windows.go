@@ -70,15 +70,19 @@ func (m *maker) views(w *work, answers []edits.Answer) []*view {
 				c.after == nil && from == 1
 		})
 	}
+	never := func(int, int) bool { return false }
 	// Unrelated files would connect all examples by their versions, and leave none for validation.
 	for _, r := range w.deps {
-		add(r.source, nil, func(int, int) bool { return false })
+		add(r.source, nil, never)
+	}
+	for _, s := range w.beside {
+		add(s, nil, never)
 	}
 	return out
 }
 
-// terms returns the words of a task or a chunk with more than two letters, as sorted hashes. Versions of a file share most
-// of their chunks.
+// terms returns the words of a task or a chunk with more than two letters, as sorted hashes. Versions of a file share
+// most of their chunks.
 func (m *maker) terms(text string) []uint64 {
 	key := maphash.String(m.sentry.seed, text)
 	terms, known := m.words.Get(key)

@@ -118,7 +118,8 @@ func TestWindowsShowEndOfTests(t *testing.T) {
 		}
 		return n
 	}
-	if code, tests := shows("rates.go"), shows("rates_test.go"); tests < tries/3 || tests > tries*9/10 || code*3/2 > tests {
+	if code, tests := shows("rates.go"), shows("rates_test.go"); tests < tries/3 || tests > tries*9/10 ||
+		code*3/2 > tests {
 		t.Errorf("the end is shown in %d of %d examples of tests, and in %d of code", tests, tries, code)
 	}
 }
@@ -126,11 +127,13 @@ func TestWindowsShowEndOfTests(t *testing.T) {
 // The signatures of a prompt do not tell which files change: changed files have them too.
 func TestChangedFilesHaveSignatures(t *testing.T) {
 	r := newRepo(t)
-	shop := "package price\n\n// Shop sums rates.\nfunc Shop(cents int) int {\n\treturn fees.Rate3(cents) + Rate59(cents)\n}\n"
+	shop := "package price\n\n// Shop sums rates.\nfunc Shop(cents int) int {\n\treturn fees.Rate3(cents) + " +
+		"Rate59(cents)\n}\n"
 	ours := strings.Replace(rates(60), "package price\n", "package price\n\nimport \"example.org/shop/fees\"\n", 1)
-	r.commit("Begin the shop with fees and rates", "-- go.mod --\nmodule example.org/shop\n\ngo 1.24\n-- fees/fees.go --\n"+
-		strings.Replace(rates(60), "package price", "package fees", 1)+"-- price/rates.go --\n"+
-		ours+strings.TrimPrefix(shop, "package price\n"))
+	r.commit("Begin the shop with fees and rates",
+		"-- go.mod --\nmodule example.org/shop\n\ngo 1.24\n-- fees/fees.go --\n"+
+			strings.Replace(rates(60), "package price", "package fees", 1)+"-- price/rates.go --\n"+
+			ours+strings.TrimPrefix(shop, "package price\n"))
 	r.commit("Double what Rate3 of the fees returns before it is added to the rates", "-- price/rates.go --\n"+
 		ours+strings.TrimPrefix(strings.Replace(shop, "fees.Rate3(cents)", "2*fees.Rate3(cents)", 1), "package price\n"))
 	o := r.options(t.TempDir())
@@ -153,9 +156,10 @@ func TestPromptShowsWhatIsCalled(t *testing.T) {
 	fees := strings.Replace(rates(60), "package price", "package fees", 1)
 	r.commit("Begin the shop with fees and rates", module+"-- fees/fees.go --\n"+fees+"-- price/rates.go --\n"+rates(60))
 	called := strings.Replace(rates(60), "package price\n", "package price\n\nimport \"example.org/shop/fees\"\n", 1)
-	r.commit("Import example.org/shop/fees, and return its Rate7 and Rate40 of the cents, too, in Rate3", "-- price/rates.go --\n"+
-		strings.Replace(called, "cents * 3 / 100", "cents*3/100 + fees.Rate7(cents) + Rate40(cents)", 1))
-	r.commit("Add the const Limit of the shop in cents in a package",
+	r.commit("Import example.org/shop/fees, and return its Rate7 and Rate40 of the cents, too, in Rate3",
+		"-- price/rates.go --\n"+
+			strings.Replace(called, "cents * 3 / 100", "cents*3/100 + fees.Rate7(cents) + Rate40(cents)", 1))
+	r.commit("Add the const Limit of the shop, 1000 cents, in a package",
 		"-- limits/limits.go --\npackage limits\n\n// Limit is the limit of the shop in cents.\nconst Limit = 1000\n")
 	o := r.options(t.TempDir())
 	m, err := Run(t.Context(), o)
@@ -173,21 +177,25 @@ func TestPromptShowsWhatIsCalled(t *testing.T) {
 	}
 }
 
-// An example of an edit shows unchanged parts of a long file beside the changed one, and does not cut the lines close to
-// the change. Removed tests, mail addresses and tasks that say nothing make no examples of edits.
+// An example of an edit shows unchanged parts of a long file beside the changed one, and does not cut the lines close
+// to the change. The commit's test is such a part, because the task asks for none. Removed tests, mail addresses and
+// tasks that say nothing make no examples of edits.
 func TestWindowsHidePlaceOfChange(t *testing.T) {
 	long := rates(60)
+	fees := strings.ReplaceAll(long, "Rate", "fee")
 	r := newRepo(t)
 	const tests = "package price\n\nimport \"testing\"\n\nfunc TestRate1(t *testing.T) { Rate1(1) }\n"
 	r.commit("Begin the shop with carts and prices", "-- price/rates.go --\n"+long+
-		"-- price/rates_test.go --\n"+tests+"\nfunc TestRate2(t *testing.T) { Rate2(2) }\n")
+		"-- price/rates_test.go --\n"+tests+"\nfunc TestRate2(t *testing.T) { Rate2(2) }\n"+"-- price/fees_test.go --\n"+fees)
 	r.commit("Remove the slow test of Rate2 and keep that of Rate1", "-- price/rates_test.go --\n"+tests)
 	r.commit("Add the const Author, ada of lovelace.dev, to the package price, and the first var Rate1",
-		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = \"ada@lovelace.dev\"\n\nvar first = Rate1(1)\n")
+		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = "+
+			"\"ada@lovelace.dev\"\n\nvar first = Rate1(1)\n")
 	r.now = r.now.AddDate(1, 0, 0)
 	r.commit("Correct one small mistake", "-- price/author.go --\npackage price\n\nconst Author = \"Ada\"\n")
-	r.commit("Round the cents of Rate30 up", "-- price/rates.go --\n"+
-		strings.Replace(long, "cents * 30 / 100", "(cents*30 + 99) / 100", 1))
+	r.commit("Return the cents of Rate30 rounded up", "-- price/rates.go --\n"+
+		strings.Replace(long, "cents * 30 / 100", "(cents*30 + 99) / 100", 1)+
+		"-- price/fees_test.go --\n"+strings.Replace(fees, "cents * 9 / 100", "Rate30(cents)", 1))
 	o := r.options(t.TempDir())
 	m, err := Run(t.Context(), o)
 	if err != nil {
@@ -212,6 +220,9 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 		} else {
 			unchanged++
 		}
+	}
+	if !strings.Contains(text, "### `price/fees_test.go`") || strings.Contains(e.Completion, "fees_test.go") {
+		t.Errorf("the test is not shown, or it is in the answer:\n%s\n%s", text, e.Completion)
 	}
 	if changed != 1 || unchanged != 3 {
 		t.Errorf("%d changed and %d unchanged parts:\n%s", changed, unchanged, text)

@@ -9,7 +9,6 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
-	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/training"
 )
@@ -26,15 +25,16 @@ var (
 func (w *work) untaught(q query) string {
 	subject, _, _ := strings.Cut(q.text, "\n")
 	switch {
-	case len(w.changes) < len(w.Entries) && documents.MatchString(subject) && len(q.files)+len(q.symbols) == 0:
+	case slices.ContainsFunc(w.Entries, func(e git.Entry) bool { return language.IsProse(e.Path) }) &&
+		documents.MatchString(subject) && len(q.files)+len(q.symbols) == 0:
 		return "the task is about files that are not code"
 	case slices.ContainsFunc(w.Entries, func(e git.Entry) bool {
-		return !language.IsProse(e.Path) && !slices.Contains(w.bundles, e.Path) &&
-			!slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path })
+		return w.asks(e.Path) && !language.IsProse(e.Path) && !slices.Contains(w.bundles, e.Path) && !w.changed(e.Path) &&
+			!slices.ContainsFunc(w.beside, func(s *source) bool { return s.path == e.Path })
 	}):
 		return "a file that it changes is not shown"
-	case len(w.code()) == 0:
-		return "only tests change"
+	case !slices.ContainsFunc(w.changes, func(c *change) bool { return !language.ServesTests(c.path) }):
+		return "only tests or blank lines change"
 	}
 	if bad := w.tellsLittle(); bad != "" {
 		return bad
@@ -48,34 +48,28 @@ func (w *work) untaught(q query) string {
 // Limits of [work.tellsLittle]. docs/training.md says how they were chosen.
 const (
 	wordsForTold = 5 // words of a change for which its task must have more than one
-	mostNew      = 1 // new words that the task need not have
+	leastTold    = 2 // words that its task must have
 )
 
 // tellsLittle returns why a task tells too little of its change, or "".
 func (w *work) tellsLittle() string {
 	switch said, all, fresh := w.said(); {
-	case wordsForTold*said <= all:
+	case wordsForTold*said <= all || said < leastTold:
 		return "the task tells too little of its change"
-	case fresh > mostNew:
+	case fresh > 0:
 		return "its answer has new words that are not in the task"
 	}
 	return ""
 }
 
-// code returns the changes of files that are not tests.
-func (w *work) code() []*change {
-	return lists.Filter(w.changes, func(c *change) bool { return !language.IsTest(c.path) })
-}
-
-// said counts the different words of the changed code, those of them that the task has, and those that are new: neither
-// the task nor the lines before have them. Tests do not count, because a task rarely names their cases. So no commit of
-// tests alone makes an example of edits.
+// said counts the different words of the changed lines, those of them that the task has, and those that are new:
+// neither the task nor the lines before have them.
 func (w *work) said() (said, all, fresh int) {
 	asked, seen := map[string]bool{}, map[string]bool{}
 	tells := func(s string) bool { return !emptyWords.Has(s) && !stopWords.Has(s) }
 	chunks.EachWord(link.ReplaceAllString(w.task, ""), func(s string) { asked[s] = tells(s) })
 	for _, now := range []bool{false, true} {
-		for _, c := range w.code() {
+		for _, c := range w.changes {
 			for _, h := range c.hunks {
 				text := c.old(h)
 				if now {
@@ -112,10 +106,9 @@ const told = "told"
 // longFigure is the number of digits from which only the author of an answer knows a figure.
 const longFigure = 3
 
-// invented returns why only the author could know the figures and links of an answer, or "". Tests may choose their
-// own.
+// invented returns why only the author could know the figures and links of an answer, or "".
 func (w *work) invented(prompt string) string {
-	for _, c := range w.code() {
+	for _, c := range w.changes {
 		for _, h := range c.hunks {
 			text := c.now(h)
 			for _, n := range figureRE.FindAllString(text, -1) {

@@ -1,0 +1,49 @@
+package history
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/linediff"
+	"github.com/runplan/runplan/internal/lists"
+)
+
+// aboutTests matches tasks that speak of tests.
+var aboutTests = lazyre.New(`(?i)\b(?:(?:unit)?tests?|tested|testing|specs?|coverage|regressions?)\b`)
+
+// asks reports whether the task asks for a change of a file: of tests only if it speaks of them.
+func (w *work) asks(path string) bool {
+	return !language.ServesTests(path) || aboutTests.MatchString(w.task)
+}
+
+// answer returns the part of a commit that its task asks for. Examples of plans and edits are about that part alone,
+// and show the rest as unchanged code.
+func (w *work) answer() *work {
+	a := *w
+	a.changes, a.beside = nil, nil
+	for _, c := range w.changes {
+		x := *c
+		if x.hunks = nil; w.asks(c.path) {
+			x.hunks = lists.Filter(c.hunks, func(h linediff.Hunk) bool { return !sameButBlanks(c.old(h), c.now(h)) })
+		}
+		if len(x.hunks) > 0 {
+			x.outlined()
+			a.changes = append(a.changes, &x)
+		} else if c.before != nil {
+			a.beside = append(a.beside, c.before)
+		}
+	}
+	return &a
+}
+
+// sameButBlanks reports whether two texts differ only in blank lines and in white space at the ends of lines.
+func sameButBlanks(a, b string) bool {
+	lines := func(text string) []string {
+		return lists.Filter(lists.Map(strings.Split(text, "\n"),
+			func(l string) string { return strings.TrimRight(l, " \t\r\f") }),
+			func(l string) bool { return l != "" })
+	}
+	return slices.Equal(lines(a), lines(b))
+}
