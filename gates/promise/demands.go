@@ -44,7 +44,7 @@ var demands = []demand{
 		lazyre.New(`(?i)\b(?:prints?|writes?|outputs?|returns?|shows?)\b[^.;]* as JSON\b`),
 		lazyre.New(`\b(?:print\w*|write|log|puts|echo|return|Fprint\w*|Print\w*)\b`),
 		lazyre.New(`\b(?:json|JSON|Json|simplejson|orjson|ujson)\s*[.:]|(?i:to_?json|jsonify|json_encode|jq\b|serde|marshal|newencoder|` +
-			`json(?:response|builder|writer|encoder|generator)|yaml)`), true},
+			`json(?:response|builder|writer|encoder|generator)|yaml|dump|encode|serial|render|emit)`), true},
 	{"a pause",
 		lazyre.New(`(?i)\b(?:waits?|pauses?|sleeps?|backs? off)\b[^.;]*\b(?:between|before (?:each|every|the next|it tries)|after each)\b`),
 		lazyre.New(`\b(?:for|while|loop|times|retry|until)\b`),

@@ -49,6 +49,7 @@ func (w *work) untaught(q query) string {
 const (
 	wordsForTold = 5 // words of a change for which its task must have more than one
 	leastTold    = 2 // words that its task must have
+	mostNew      = 1 // new words that its task need not have
 )
 
 // tellsLittle returns why a task tells too little of its change, or "".
@@ -56,7 +57,7 @@ func (w *work) tellsLittle() string {
 	switch said, all, fresh := w.said(); {
 	case wordsForTold*said <= all || said < leastTold:
 		return "the task tells too little of its change"
-	case fresh > 0:
+	case fresh > mostNew:
 		return "its answer has new words that are not in the task"
 	}
 	return ""
