@@ -1,0 +1,56 @@
+package section
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// further matches a command that only runs if all before it succeeded, and that hides no failure.
+var further = lazyre.New(`^(?:\s*&&\s*[^;&|\n]+)+$`)
+
+// Grown reports whether the commands of a section are the old ones, and others that cannot hide that one of the old ones
+// fails: they come after all of them, or are one of them with another file.
+func Grown(name, old, now string) bool {
+	if strings.HasPrefix(name, "scripts.") {
+		rest, ok := strings.CutPrefix(now, old)
+		return ok && further.MatchString(rest)
+	}
+	if !strings.HasPrefix(name, "the target ") && !strings.HasPrefix(name, "[testenv") {
+		return false
+	}
+	apart := func(s string) string { return strings.TrimSpace(firstCommand.ReplaceAllString(s, "commands =\n$1")) }
+	left := strings.Split(apart(old), "\n")
+	had := left
+	for l := range strings.SplitSeq(apart(now), "\n") {
+		switch {
+		case len(left) > 0 && l == left[0]:
+			left = left[1:]
+		case len(left) > 0 && !slices.ContainsFunc(had, func(o string) bool { return twins(o, l) }), iniKey.MatchString(l):
+			return false
+		}
+	}
+	return len(left) == 0
+}
+
+// twins reports whether two commands differ only in the name of a file.
+func twins(a, b string) bool {
+	own, other := strings.Fields(a), strings.Fields(b)
+	if len(own) != len(other) {
+		return false
+	}
+	for i, w := range own {
+		o := other[i]
+		if w != o && (path.Ext(w) == "" || path.Ext(w) != path.Ext(o) || !plainPath.MatchString(o)) {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	firstCommand = lazyre.New(`(?m)^commands *= *(\S)`)
+	plainPath    = lazyre.New(`^[\w./-]+$`)
+)
