@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -272,11 +271,8 @@ func (p *prover) unlisted(test string) bool {
 		})
 }
 
-var (
-	// allPass matches a batch for which the tests that exist say what is right.
-	allPass   = lazyre.New(`(?i)\b(?:all|existing|other)\s+(?:(?:the|other|existing)\s+)?(?:tests?|examples?|specs?)\s+(?:still\s+)?pass`)
-	declaring = lazyre.New(`\b(?:def|func|fn|function)\s+(?:\([^)]*\)\s*)?(?:self\.)?(\w+)|\b(?:const|let|var)\s+(\w+)\s*=.*(?:=>|\bfunction\b)`)
-)
+// allPass matches a batch for which the tests that exist say what is right.
+var allPass = lazyre.New(`(?i)\b(?:all|existing|other)\s+(?:(?:the|other|existing)\s+)?(?:tests?|examples?|specs?)\s+(?:still\s+)?pass`)
 
 // besides reports whether a test calls a function whose own lines changed, in a batch that wants all tests to pass and
 // that does not have the name of this function.
@@ -305,8 +301,9 @@ func (p *prover) besides(file, test string) bool {
 		if language.IsTest(f.Path) || f.Before == "" {
 			continue
 		}
-		for _, name := range changedFunctions(f) {
-			if slices.Contains(called, name) && regexp.MustCompile(`\b`+name+`\b`).MatchString(f.Before) {
+		now := language.Functions(f.After)
+		for name, was := range language.Functions(f.Before) {
+			if slices.Contains(called, name) && now[name] != was {
 				if strings.Contains(text, strings.ToLower(name)) {
 					return false
 				}
@@ -315,25 +312,4 @@ func (p *prover) besides(file, test string) bool {
 		}
 	}
 	return found
-}
-
-// changedFunctions lists the functions around the lines that a change adds to a file.
-func changedFunctions(f names.File) (out []string) {
-	lines, depth := strings.Split(f.After, "\n"), func(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }
-	for _, a := range (File{Before: f.Before, After: f.After}).AddedLines() {
-		if strings.TrimSpace(a.Text) == "" {
-			continue
-		}
-		for i, deep := a.Number-1, depth(a.Text)+1; i >= 0 && deep > 0; i-- {
-			if strings.TrimSpace(lines[i]) == "" || depth(lines[i]) >= deep {
-				continue
-			}
-			deep = depth(lines[i])
-			if m := declaring.FindStringSubmatch(lines[i]); m != nil {
-				out = append(out, m[1]+m[2])
-				break
-			}
-		}
-	}
-	return out
 }

@@ -65,7 +65,7 @@ func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
 }
 
 // apart reports whether a change does not touch the gate's nested project, whose tests do not run on the base either.
-// For example, nobody installed the packages of a website; the rest can be changed without them.
+// An example is a website whose packages are not installed: the change needs none of them.
 func (b builtin) apart(ctx context.Context, s Subject) bool {
 	if !b.info.Untouched(s.Changed) {
 		return false

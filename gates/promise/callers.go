@@ -13,7 +13,7 @@ import (
 
 // effects describes what a change does to the functions of the code.
 type effects struct {
-	all     map[string]string   // the functions of the tree by their names, see [functionsOf]
+	all     map[string]string   // the functions of the tree by their names, see [language.Functions]
 	in      map[string][]string // the files that declare them
 	old     map[string]bool     // names of functions that changed files had before
 	changed map[string]bool     // names that the change adds, changes or removes, also outside of functions
@@ -31,7 +31,7 @@ func (w wording) effects() (e effects, known bool) {
 		case marks[codeExt(f.Path)] == "" || f.Link:
 			return e, false // it is not known what such a file does
 		}
-		old, now := functionsOf(bare(f.Path, f.Before)), functionsOf(bare(f.Path, f.After))
+		old, now := language.Functions(bare(f.Path, f.Before)), language.Functions(bare(f.Path, f.After))
 		for n, body := range now {
 			if old[n] != body {
 				e.changed[n] = true
@@ -52,7 +52,7 @@ func (w wording) effects() (e effects, known bool) {
 	}
 	delete(e.changed, "")
 	for p, code := range w.code {
-		for n, body := range functionsOf(code) {
+		for n, body := range language.Functions(code) {
 			e.all[n] += body
 			e.in[n] = append(e.in[n], p)
 		}
@@ -84,7 +84,7 @@ func outsideNames(was, now string) (names []string, sure bool) {
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\n")
 			m := declaresName.FindStringSubmatch(line)
-			if deep(line) == 0 {
+			if language.Depth(line) == 0 {
 				if head, list = line, ""; m != nil {
 					list = m[1] + m[2]
 				}

@@ -26,7 +26,7 @@ func declarationsOf(file, code string) (out []declaration) {
 	for _, line := range lines {
 		rest, above := code[at:], last
 		at, last = at+len(line), line
-		name := declared(strings.TrimRight(line, "\n"))
+		name := language.Declared(strings.TrimRight(line, "\n"))
 		if name == "" {
 			continue
 		}
@@ -39,8 +39,8 @@ func declarationsOf(file, code string) (out []declaration) {
 		if end < 0 {
 			continue
 		}
-		out = append(out, declaration{name, rest[open[1]:end], bodyOf(rest[end+1:], deep(line)),
-			deep(line) > 0 || receiver.MatchString(line), completed.MatchString(above)})
+		out = append(out, declaration{name, rest[open[1]:end], bodyOf(rest[end+1:], language.Depth(line)),
+			language.Depth(line) > 0 || receiver.MatchString(line), completed.MatchString(above)})
 	}
 	return out
 }
@@ -65,7 +65,7 @@ func closing(text string, from int) int {
 func bodyOf(text string, depth int) string {
 	out := ""
 	for line := range strings.Lines(text) {
-		if out != "" && strings.TrimSpace(line) != "" && deep(line) <= depth {
+		if out != "" && strings.TrimSpace(line) != "" && language.Depth(line) <= depth {
 			break
 		}
 		out += line

@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/examples"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
@@ -112,7 +113,7 @@ func (w wording) special() bool {
 	}
 	var hits []string
 	for line, next := range w.newLines() {
-		if forPeople.MatchString(quotation.ReplaceAllString(line, "")) || imports.MatchString(line) {
+		if forPeople.MatchString(quotation.ReplaceAllString(line, "")) || language.IsImport(line) {
 			continue
 		}
 		for _, at := range quotation.FindAllStringIndex(line, -1) {
@@ -120,7 +121,7 @@ func (w wording) special() bool {
 			sought := compares.MatchString(line[:at[0]]) || keyed.MatchString(line[at[1]:])
 			beside := texts(line[at[1]:] + "\n" + next)
 			match := slices.ContainsFunc(list, func(e example) bool {
-				return sought && e.is(text, beside) || deep(line) > 0 && e.contains(text)
+				return sought && e.is(text, beside) || language.Depth(line) > 0 && e.contains(text)
 			})
 			switch {
 			case match && !slices.Contains(hits, text):
@@ -462,9 +463,9 @@ func (w wording) besides() {
 	}
 	last := ""
 	for line := range strings.Lines(w.added) {
-		name, decorated := declared(strings.TrimRight(line, "\n")), strings.HasPrefix(last, "@")
+		name, decorated := language.Declared(strings.TrimRight(line, "\n")), strings.HasPrefix(last, "@")
 		last = line
-		if len(name) > 2 && !decorated && deep(line) == 0 && !receiver.MatchString(line) && !names(w.text, name) &&
+		if len(name) > 2 && !decorated && language.Depth(line) == 0 && !receiver.MatchString(line) && !names(w.text, name) &&
 			calls(name) &&
 			!w.anywhere(func(_, code string) bool { return used(code, name) }) {
 			w.broken(RuleNotCorrected, "", "the new tests call "+name+", which no other code uses, and not "+list[0]+

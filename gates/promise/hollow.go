@@ -91,7 +91,7 @@ func stub(name, text string) bool {
 	}
 	failing, params := fails.MatchString(path.Base(name)), map[string]bool{}
 	for line := range strings.Lines(rest) {
-		failing = failing || fails.MatchString(declared(line))
+		failing = failing || fails.MatchString(language.Declared(line))
 		if m := parameters.FindStringSubmatch(line); m != nil {
 			for _, word := range strings.FieldsFunc(m[1], func(r rune) bool { return strings.ContainsRune(" ,:=*&", r) }) {
 				params[word] = true

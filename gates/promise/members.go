@@ -85,7 +85,7 @@ func (w wording) lacks(of, name string, depth int) bool {
 			language.Blank(layout, p.Start, p.End)
 		}
 		for _, at := range typeHead(file, of).FindAllStringIndex(string(layout), -1) {
-			body := bodyOf(string(layout[at[1]:]), deep(string(layout[at[0]:at[1]])))
+			body := bodyOf(string(layout[at[1]:]), language.Depth(string(layout[at[0]:at[1]])))
 			end := at[1] + len(body)
 			head, _, _ := strings.Cut(body, "\n")
 			if !whole(file, head, string(layout[end:])) || is.MatchString(code[at[1]:end]) || dynamic.MatchString(body) ||

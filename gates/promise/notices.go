@@ -60,7 +60,7 @@ func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRu
 			if root.MatchString(module) || names(strings.ToLower(files[at].After), strings.ToLower(module)) ||
 				path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
 				for _, a := range f.AddedLines() {
-					if name := declared(a.Text); len(name) > 2 && !declaredIn(f.Before, a.Text) && names(files[at].After, name) &&
+					if name := language.Declared(a.Text); len(name) > 2 && !declaredIn(f.Before, a.Text) && names(files[at].After, name) &&
 						!built.MatchString(files[at].After) {
 						unused = name
 					}
@@ -157,7 +157,7 @@ func idled(ctx context.Context, l *gates.Look, files []gates.File, file string, 
 	tried := 0
 	for _, f := range codeOf(files) {
 		for _, a := range f.AddedLines() {
-			name := declared(a.Text)
+			name := language.Declared(a.Text)
 			if len(name) < 3 || declaredIn(f.Before, a.Text) || !calls(files[at], name) ||
 				!regexp.MustCompile("`[^`\\n]*\\b"+name+`\b`).MatchString(b.Text) {
 				continue
@@ -183,7 +183,7 @@ const mostIdled = 5
 // another one, and then its tests need not notice what it does.
 func calls(f gates.File, name string) bool {
 	for line := range strings.Lines(f.After) {
-		if declared(line) == name {
+		if language.Declared(line) == name {
 			return false
 		}
 	}
@@ -276,7 +276,7 @@ func changesOld(b planparse.Batch, files []gates.File) bool {
 	return asksTests.MatchString(text) && !unseenFault.MatchString(text) && !behavesSame.MatchString(text) &&
 		!slices.ContainsFunc(codeOf(files), func(f gates.File) bool {
 			return slices.ContainsFunc(f.AddedLines(), func(a gates.Line) bool {
-				return declared(a.Text) != "" && !declaredIn(f.Before, a.Text) || declaredType.MatchString(a.Text)
+				return language.Declared(a.Text) != "" && !declaredIn(f.Before, a.Text) || declaredType.MatchString(a.Text)
 			})
 		})
 }
@@ -312,30 +312,18 @@ func before(ctx context.Context, l *gates.Look, files []gates.File, file string,
 	return "the tests pass on the code before the change as well, so they do not check what the batch changes", nil
 }
 
-// declared returns the name of the function that a line declares, or "".
-func declared(line string) string {
-	m := function.FindStringSubmatch(line)
-	if m == nil {
-		return ""
-	}
-	if name := m[1] + m[2] + m[3] + m[4]; !control.MatchString(name) {
-		return name
-	}
-	return ""
-}
-
 // receiver matches the type that a method of Go belongs to.
 var receiver = lazyre.New(`^func \((?:\w+ )?\*?(\w+)`)
 
 // declaredIn reports whether a text has a function of the name that a line declares. In Go a method of another type is
 // another function.
 func declaredIn(text, line string) bool {
-	name, of := declared(line), receiver.FindStringSubmatch(line)
+	name, of := language.Declared(line), receiver.FindStringSubmatch(line)
 	if !names(text, name) {
 		return false
 	}
 	for l := range strings.Lines(text) {
-		if m := receiver.FindStringSubmatch(l); declared(strings.TrimRight(l, "\n")) == name &&
+		if m := receiver.FindStringSubmatch(l); language.Declared(strings.TrimRight(l, "\n")) == name &&
 			slices.Equal(m[min(len(m), 1):], of[min(len(of), 1):]) {
 			return true
 		}

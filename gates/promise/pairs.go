@@ -36,8 +36,8 @@ func (w wording) halfTested() bool {
 			continue
 		}
 		all += quotation.ReplaceAllString(w.code[f.Path], `""`)
-		old := functionsOf(bare(f.Path, f.Before))
-		for n, body := range functionsOf(w.code[f.Path]) {
+		old := language.Functions(bare(f.Path, f.Before))
+		for n, body := range language.Functions(w.code[f.Path]) {
 			if old[n] != body {
 				touched += n + "\n"
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/examples"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
@@ -85,11 +86,11 @@ func (w wording) pieced() {
 	last, at, others := "", 0, map[int]bool{} // others are functions that have other cases as well
 	for line, next := range w.newLines() {
 		code, near := aText.ReplaceAllString(line, ""), around(last, line, next)
-		if declared(line) != "" {
+		if language.Declared(line) != "" {
 			at++
 		}
 		last = line
-		if forPeople.MatchString(code) || imports.MatchString(line) {
+		if forPeople.MatchString(code) || language.IsImport(line) {
 			continue
 		}
 		if moreWords(list, near) {

@@ -312,7 +312,7 @@ var declaredType = lazyre.New(`^\s*(?:export\s+)?(?:default\s+)?class\s+(\w+)`)
 // fresh returns the names of functions and classes that the change adds.
 func (w wording) fresh() (out []string) {
 	for line := range strings.Lines(w.added) {
-		name := declared(strings.TrimRight(line, "\n"))
+		name := language.Declared(strings.TrimRight(line, "\n"))
 		if m := declaredType.FindStringSubmatch(line); m != nil {
 			name = m[1]
 		}
@@ -348,11 +348,11 @@ func (w wording) calls() {
 	for _, text := range w.sentences {
 		m := condition.FindStringSubmatch(text)
 		if m == nil || noCase.MatchString(text) || described.MatchString(text) ||
-			!w.anywhere(func(_, code string) bool { return functionsOf(code)[m[1]] != "" }) {
+			!w.anywhere(func(_, code string) bool { return language.Functions(code)[m[1]] != "" }) {
 			continue
 		}
 		same := func(f gates.File) bool {
-			return functionsOf(bare(f.Path, f.Before))[m[1]] == functionsOf(bare(f.Path, f.After))[m[1]]
+			return language.Functions(bare(f.Path, f.Before))[m[1]] == language.Functions(bare(f.Path, f.After))[m[1]]
 		}
 		if lists.Count(w.files, func(f gates.File) bool { return product(f) && !same(f) }) == 0 &&
 			!w.anywhere(func(_, code string) bool { return used(code, m[1]) }) {
@@ -371,20 +371,17 @@ var condition = lazyre.New(
 // ofTests matches words that say that tests are the code which uses a function.
 var ofTests = lazyre.New(`(?i)\b(?:in|for|by|all|of) (?:all |the )*tests?\b|\btest (?:files?|set-?up|suites?|hooks?|helpers?)\b`)
 
-// imports matches lines that only make names known.
-var imports = lazyre.New(`^\s*(?:import\b|from\b|(?:pub )?use\b|export \{|export \*|module\.exports\b|exports\.\w+ =|__all__\b|(?:const|let|var) .*\brequire\(|require)`)
-
 // used reports whether a line of code has the name and neither declares nor imports it.
 func used(code, name string) bool {
 	if !strings.Contains(code, name) {
 		return false
 	}
 	for line := range strings.Lines(code) {
-		if !names(line, name) || imports.MatchString(line) {
+		if !names(line, name) || language.IsImport(line) {
 			continue
 		}
 		m := declaredType.FindStringSubmatch(line)
-		if declared(strings.TrimRight(line, "\n")) != name && (m == nil || m[1] != name) {
+		if language.Declared(strings.TrimRight(line, "\n")) != name && (m == nil || m[1] != name) {
 			return true
 		}
 	}
@@ -465,7 +462,7 @@ var (
 // declarations returns the lines of a text that declare a function.
 func declarations(text, name string) (out string) {
 	for line := range strings.Lines(text) {
-		if declared(strings.TrimRight(line, "\n")) == name {
+		if language.Declared(strings.TrimRight(line, "\n")) == name {
 			out += line
 		}
 	}
@@ -526,7 +523,7 @@ func read(code, name string) bool {
 	word := regexp.MustCompile(`(?:^|\W)(` + regexp.QuoteMeta(name) + `)(?:\W|$)`)
 	for line := range strings.Lines(code) {
 		line = strings.TrimRight(line, "\n")
-		if m := field.FindStringSubmatch(line); m != nil && m[1] == name || imports.MatchString(line) {
+		if m := field.FindStringSubmatch(line); m != nil && m[1] == name || language.IsImport(line) {
 			continue
 		}
 		open, shut := strings.Index(line, "("), strings.LastIndex(line, ")")
@@ -551,7 +548,7 @@ func read(code, name string) bool {
 				!header.MatchString(line): // a key, or a parameter with its type
 			case strings.Contains(line[:from], "&") && strings.HasSuffix(strings.TrimRight(before, "."), "&"),
 				flagCalls.MatchString(line) && (strings.ContainsAny(line[max(0, from-1):from], `"'-&.`)):
-			case declared(line) != "" && from > open && to <= shut:
+			case language.Declared(line) != "" && from > open && to <= shut:
 			case strings.Contains(line[:from], "{") && regexp.MustCompile(`^[^{}]*\}\s*=[^=]`).MatchString(after):
 			default:
 				return true

@@ -116,39 +116,6 @@ func reaches(all map[string]string, name string, changed map[string]bool) bool {
 	return false
 }
 
-// functionsOf returns the text of each function of bare code by its name, and the other lines under "", with their
-// indentation.
-func functionsOf(code string) map[string]string {
-	out := map[string]string{}
-	lines := strings.Split(code, "\n")
-	name, depth, ended := "", 0, true
-	for _, line := range lines {
-		trimmed := strings.TrimSpace(line)
-		if trimmed == "" {
-			continue
-		}
-		if !ended && deep(line) <= depth && !strings.HasPrefix(trimmed, ")") {
-			ended = true
-			if strings.Trim(trimmed, "};)") == "" || trimmed == "end" {
-				continue
-			}
-		}
-		if ended {
-			if name = declared(line); name != "" {
-				depth, ended = deep(line), strings.Contains(trimmed, ";;")
-				out[name] += trimmed + "\n"
-				continue
-			}
-			if !imports.MatchString(line) {
-				out[""] += strings.TrimRight(line, " \t\r") + "\n"
-			}
-			continue
-		}
-		out[name] += trimmed + "\n"
-	}
-	return out
-}
-
 var (
 	digits     = lazyre.New(`-?\d+(?:\.\d+)?`)
 	comparison = lazyre.New(`==|-eq\b|\bcase\b|\bwhen\b|\bin \[?\(|\.has\(|\bmatch\b|^\s*["'][^"']*["']\)|^\s*[({\[]?-?\d+, -?\d+[)}\]]?\s*(?:=>|:)|["']-?\d+[:,;_ |]-?\d+["']\s*(?:,|:|=>)\s*-?\d`)
@@ -256,7 +223,7 @@ func (w wording) kept() {
 		if f.Status != gates.Modified || language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" {
 			continue
 		}
-		old, now := functionsOf(bare(f.Path, f.Before)), functionsOf(bare(f.Path, f.After))
+		old, now := language.Functions(bare(f.Path, f.Before)), language.Functions(bare(f.Path, f.After))
 		for name, was := range old {
 			body := now[name]
 			if name == "" || body == "" || body == was || !branches.MatchString(body) {
@@ -296,8 +263,8 @@ func (w wording) checkGone() {
 		if f.Status != gates.Modified || language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" {
 			continue
 		}
-		now, all := functionsOf(bare(f.Path, f.After)), w.added
-		for name, was := range functionsOf(bare(f.Path, f.Before)) {
+		now, all := language.Functions(bare(f.Path, f.After)), w.added
+		for name, was := range language.Functions(bare(f.Path, f.Before)) {
 			if name != "" && now[name] != "" && refusal.MatchString(was) && !refusal.MatchString(now[name]) &&
 				!refusal.MatchString(all) {
 				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+
@@ -345,9 +312,9 @@ func (w wording) remarked(e effects) {
 
 // withRemarks returns the functions of a text with their comments, also those above them.
 func withRemarks(text string) map[string]string {
-	out, above := functionsOf(text), ""
+	out, above := language.Functions(text), ""
 	for line := range strings.Lines(text) {
-		switch name := declared(strings.TrimRight(line, "\n")); {
+		switch name := language.Declared(strings.TrimRight(line, "\n")); {
 		case strings.TrimSpace(line) != "" && comment.MatchString(line):
 			above += strings.TrimSpace(line) + "\n"
 			continue

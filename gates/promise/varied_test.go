@@ -12,12 +12,13 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/tools/gatetest"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // Code that only knows the values of a red test has the old results for all others.
 func TestVariedInputs(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed")
+		tooltest.Missing(t, err, "install Python 3")
 	}
 	const (
 		old  = "def price(n, each):\n    return n + each\n"

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
@@ -35,13 +36,8 @@ var (
 	result   = lazyre.New(`^(\s*return )([^({\[;]*(?:\([^()]*\))?[^({\[;]*?)(;?)$`)
 	root     = lazyre.New(`^(?:lib|mod|index|__init__)$`) // tests import it by the name of its package
 	constant = lazyre.New(`^(?:[-+]?\d+|[Tt]rue|[Ff]alse|None|nil|null|undefined|self|this|err|["'].*["'])$`)
-	// function matches the declaration of a function, a method or a variable that is a function, and a branch of case.
-	function = lazyre.New(`\b(?:def|func|fn|function)\s+(?:\([^)]*\)\s*)?(?:self\.)?(\w+)|` +
-		`\b(?:const|let|var|exports\.)\s*(\w+)\s*=.*(?:=>|\bfunction\b)|` +
-		`^\s*(?:(?:async|static|public|private|protected|get|set)\s+)*(\w+)\s*\([^()]*\)\s*(?::[^{]+)?\{\s*$|^\s*(\w[\w|-]*)\) .*;;`)
 	loopHead = lazyre.New(`^\s*(?:\} )?(?:for|while|until|loop)\b`)
 	comment  = lazyre.New(`^\s*(?:#|//|/\*|$)`)
-	control  = lazyre.New(`^(?:if|for|while|switch|catch|with|elif|until)$`)
 	built    = lazyre.New(`\b(?:dist|build|target)/`) // tests that run what was built do not run the changed lines
 	// idleHeader matches the only line of a function's header.
 	idleHeader = lazyre.New(`^\s*(?:async )?def \w+.*\):\s*$|^\s*(?:async )?def \w+.*->.*:\s*$|` +
@@ -95,17 +91,17 @@ func wrongLines(f gates.File) (out []wrongLine) {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		for len(above) > 0 && deep(lines[above[len(above)-1]]) >= deep(line) {
+		for len(above) > 0 && language.Depth(lines[above[len(above)-1]]) >= language.Depth(line) {
 			above = above[:len(above)-1]
 		}
 		above = append(above, i)
 		if f.Status != gates.Added && !slices.ContainsFunc(above, func(at int) bool {
-			return declared(lines[at]) != "" && added[at] && !declaredIn(f.Before, lines[at])
+			return language.Declared(lines[at]) != "" && added[at] && !declaredIn(f.Before, lines[at])
 		}) {
 			continue
 		}
 		last := before(i)
-		if ext != ".sh" && (deep(line) == 0 || !begins.MatchString(line)) ||
+		if ext != ".sh" && (language.Depth(line) == 0 || !begins.MatchString(line)) ||
 			goesOn.MatchString(last) && !opens.MatchString(last) {
 			continue
 		}
@@ -138,7 +134,7 @@ func withWrong(f gates.File, wrong []wrongLine, mark string) string {
 	ext := codeExt(f.Path)
 	marker, lines := strings.Replace(marks[ext], "MARK", mark, 1), strings.Split(f.After, "\n")
 	for _, w := range wrong {
-		indent := lines[w.at][:deep(lines[w.at])]
+		indent := lines[w.at][:language.Depth(lines[w.at])]
 		if at := strings.Index(w.bad, ") "); ext == ".sh" && at > 0 && !strings.Contains(w.bad[:at], "(") {
 			lines[w.at] = indent + w.bad[:at+2] + marker + w.bad[at+1:] // a branch of case
 			continue
@@ -175,8 +171,6 @@ func codeExt(file string) string {
 	}
 	return ext
 }
-
-func deep(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // withWrongOperators replaces the operators of a line, outside of texts and comments.
 func withWrongOperators(line, ext string) string {
