@@ -6,19 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/modfile"
+
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
-	"github.com/runplan/runplan/internal/lazyre"
 )
-
-var goModule = lazyre.New(`(?m)^module\s+"?([^\s"]+)`)
 
 // moduleOf returns the name of the Go module at root, "" if there is none.
 func moduleOf(dir, root string) string {
-	if m := goModule.FindStringSubmatch(readText(dir, root, "go.mod")); m != nil {
-		return m[1]
-	}
-	return ""
+	return modfile.ModulePath([]byte(readText(dir, root, "go.mod")))
 }
 
 // goSuite runs `go test -json`, whose events name each test, and never uses the test cache: any program may have

@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+	"golang.org/x/mod/modfile"
 
 	"github.com/runplan/runplan/internal/language"
-	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -84,14 +84,12 @@ func newLayout(root string, all []string, ids map[string]int64) *layout {
 	return l
 }
 
-var moduleLine = lazyre.New(`(?m)^module[ \t]+"?([^\s"]+)`)
-
 func (l *layout) setting(p string, text []byte) {
 	dir := path.Dir(p)
 	switch path.Base(p) {
 	case "go.mod":
-		if m := moduleLine.FindSubmatch(text); m != nil {
-			l.modules = append(l.modules, goModule{string(m[1]), dir})
+		if name := modfile.ModulePath(text); name != "" {
+			l.modules = append(l.modules, goModule{name, dir})
 		}
 	case "package.json":
 		var pkg struct{ Name, Main, Module, Types string }
@@ -181,17 +179,18 @@ func (m pyModule) found() bool { return m.file != 0 || m.folder != "" }
 
 // pyAt returns the module at a path without extension.
 func (l *layout) pyAt(p string) pyModule {
-	for _, ending := range []string{"/__init__.py", ".py", "/__init__.pyi", ".pyi"} {
-		if id := l.ids[path.Clean(p+ending)]; id != 0 {
+	p = path.Clean(p)
+	for _, file := range language.PythonFiles(p) {
+		if id := l.ids[file]; id != 0 {
 			m := pyModule{file: id}
-			if strings.HasPrefix(ending, "/") {
-				m.folder = path.Clean(p)
+			if path.Dir(file) == p {
+				m.folder = p
 			}
 			return m
 		}
 	}
-	if l.folders[path.Clean(p)] {
-		return pyModule{folder: path.Clean(p)}
+	if l.folders[p] {
+		return pyModule{folder: p}
 	}
 	return pyModule{}
 }
@@ -254,8 +253,6 @@ func (l *layout) pyAbove(dir, name string) pyModule {
 		dir = path.Dir(dir)
 	}
 }
-
-var scriptEndings = []string{".ts", ".tsx", ".d.ts", ".mts", ".cts", ".d.mts", ".d.cts", ".js", ".jsx", ".mjs", ".cjs"}
 
 // script resolves an import of JavaScript or TypeScript. It returns 0 for an import from outside of the repository.
 func (l *layout) script(from, spec string) int64 {
@@ -327,22 +324,8 @@ func (l *layout) mapped(c tsConfig, spec string) int64 {
 
 // scriptAt finds a file by its path with or without extension. "./a.js" may also mean a.ts.
 func (l *layout) scriptAt(p string) int64 {
-	if id := l.ids[p]; id != 0 {
-		return id
-	}
-	for _, swap := range [][2]string{{".js", ".ts"}, {".js", ".tsx"}, {".js", ".d.ts"}, {".jsx", ".tsx"}, {".mjs", ".mts"},
-		{".mjs", ".d.mts"}, {".cjs", ".cts"}, {".cjs", ".d.cts"}} {
-		if stem, ok := strings.CutSuffix(p, swap[0]); ok && l.ids[stem+swap[1]] != 0 {
-			return l.ids[stem+swap[1]]
-		}
-	}
-	for _, e := range scriptEndings {
-		if id := l.ids[p+e]; id != 0 {
-			return id
-		}
-	}
-	for _, e := range scriptEndings {
-		if id := l.ids[path.Join(p, "index")+e]; id != 0 {
+	for file := range language.ScriptFiles(p) {
+		if id := l.ids[file]; id != 0 {
 			return id
 		}
 	}

@@ -194,7 +194,7 @@ func (r *importReader) python(module string, names []string, relative bool, line
 			continue
 		}
 		hit := false
-		for _, p := range []string{path.Join(base, at) + ".py", path.Join(base, at, "__init__.py")} {
+		for _, p := range language.PythonFiles(path.Join(base, at)) {
 			if from, ok := r.files[p]; ok && at != "" {
 				r.needs(from, module, p, line)
 				hit = true
@@ -221,17 +221,7 @@ func (r *importReader) python(module string, names []string, relative bool, line
 // script looks up a relative path of JavaScript or TypeScript, relative to the batch's own files.
 func (r *importReader) script(name string, line int) {
 	for _, base := range r.bases {
-		p := path.Join(base, name)
-		stem := p
-		switch path.Ext(p) {
-		case ".js", ".mjs", ".cjs", ".jsx": // TypeScript imports the name of the compiled file
-			stem = strings.TrimSuffix(p, path.Ext(p))
-		}
-		tries := []string{p}
-		for _, ext := range []string{".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte"} {
-			tries = append(tries, stem+ext, path.Join(stem, "index"+ext))
-		}
-		for _, try := range tries {
+		for try := range language.ScriptFiles(path.Join(base, name)) {
 			if from, ok := r.files[try]; ok {
 				r.needs(from, name, try, line)
 				return

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 )
@@ -99,8 +100,7 @@ func (n names) ending(paths []string, written string) []string {
 // module finds the file of a dotted Python module.
 func (n names) module(dotted string) (store.File, bool) {
 	base := strings.ReplaceAll(dotted, ".", "/")
-	for _, p := range []string{base + ".py", base + "/__init__.py", "src/" + base + ".py", "src/" + base +
-		"/__init__.py"} {
+	for _, p := range append(language.PythonFiles(base), language.PythonFiles("src/"+base)...) {
 		if f, ok := n.files[p]; ok {
 			return f, true
 		}

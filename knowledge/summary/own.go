@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/runplan/runplan/internal/lazyre"
+	"golang.org/x/mod/modfile"
 )
-
-var moduleLine = lazyre.New(`(?m)^module[ \t]+"?([^\s"]+)`)
 
 // Own returns the name prefixes of a project's own packages, sorted: its Go module, the name in package.json, and the
 // Python packages at its root or in src.
@@ -22,9 +20,7 @@ func Own(tree fs.FS) []string {
 		}
 	}
 	if text, err := fs.ReadFile(tree, "go.mod"); err == nil {
-		if m := moduleLine.FindSubmatch(text); m != nil {
-			add(string(m[1]))
-		}
+		add(modfile.ModulePath(text))
 	}
 	if text, err := fs.ReadFile(tree, "package.json"); err == nil {
 		var p struct {

@@ -6,13 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/modfile"
+
 	"github.com/runplan/runplan/internal/language"
-	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/outline"
 )
-
-var moduleLine = lazyre.New(`(?m)^module[ \t]+"?([^\s"]+)`)
 
 // target is a file that an import may resolve to, and the local names for its contents.
 type target struct {
@@ -115,10 +114,7 @@ func (r surroundings) module(blob string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if m := moduleLine.FindSubmatch(objects[0].Data); m != nil {
-			return string(m[1]), nil
-		}
-		return "", nil
+		return modfile.ModulePath(objects[0].Data), nil
 	})
 }
 
@@ -188,15 +184,7 @@ func (x *folder) pythonModule(name string) string {
 	if x == nil {
 		return ""
 	}
-	switch inside := x.at(name); {
-	case x.has(name + ".py"):
-		return name + ".py"
-	case inside != nil && inside.has("__init__.py"):
-		return path.Join(name, "__init__.py")
-	case x.has(name + ".pyi"):
-		return name + ".pyi"
-	}
-	return ""
+	return lists.First(language.PythonFiles(name), func(p string) bool { return x.file(p).blob != "" })
 }
 
 // scriptFile resolves a relative import.
@@ -204,14 +192,10 @@ func scriptFile(from, spec string, tree *folder) string {
 	if !strings.HasPrefix(spec, ".") {
 		return ""
 	}
-	base := path.Join(path.Dir(from), spec)
-	endings := []string{".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts"}
-	tries := []string{base}
-	if ext := path.Ext(base); slices.Contains([]string{".js", ".jsx", ".mjs", ".cjs"}, ext) { // compiled
-		stem := strings.TrimSuffix(base, ext)
-		tries = append(tries, stem+".ts", stem+".tsx", stem+".mts", stem+".cts")
+	for p := range language.ScriptFiles(path.Join(path.Dir(from), spec)) {
+		if tree.file(p).blob != "" {
+			return p
+		}
 	}
-	tries = append(tries, lists.Map(endings, func(e string) string { return base + e })...)
-	tries = append(tries, lists.Map(endings, func(e string) string { return path.Join(base, "index"+e) })...)
-	return lists.First(tries, func(t string) bool { return tree.file(t).blob != "" })
+	return ""
 }
