@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/patterns"
@@ -110,9 +111,7 @@ func (r *reader) caught(l Language, n patterns.Node, all []patterns.Node) Handle
 	source := []byte(r.blank(n.Start, n.End))
 	for _, o := range all {
 		if o.Start > n.Start && o.End <= n.End {
-			for i := o.Start; i < o.End; i++ {
-				source[i-n.Start] = ' '
-			}
+			language.Blank(source, o.Start-n.Start, o.End-n.Start)
 		}
 	}
 	body := string(source)
@@ -152,11 +151,7 @@ func (r *reader) blank(from, to int) string {
 	out := slices.Clone(r.text[from:to])
 	for _, n := range r.nodes {
 		if n.Rule == "comment" && n.Start >= from && n.End <= to {
-			for i := n.Start; i < n.End; i++ {
-				if out[i-from] != '\n' {
-					out[i-from] = ' '
-				}
-			}
+			language.Blank(out, n.Start-from, n.End-from)
 		}
 	}
 	return string(out)
