@@ -7,6 +7,7 @@ package planparse
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/runplan/runplan/internal/lists"
@@ -132,6 +133,13 @@ type Files struct {
 	Modify []string `json:"modify"`
 	Test   []string `json:"test"`
 	Delete []string `json:"delete"`
+}
+
+// Actions yields the list of each action under the word that a plan has for it. The lists may be changed.
+func (f *Files) Actions() iter.Seq2[string, *[]string] {
+	return func(yield func(string, *[]string) bool) {
+		_ = yield("Create", &f.Create) && yield("Modify", &f.Modify) && yield("Test", &f.Test) && yield("Delete", &f.Delete)
+	}
 }
 
 // All returns the paths of all actions.

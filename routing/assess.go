@@ -172,7 +172,7 @@ func (s *layout) changes() []change {
 			what := fmt.Sprintf("%s and %s share %s: if %s left %s alone", s.name(from), s.name(to), list(both), s.name(to),
 				phrase.Count(len(both), "file"))
 			out = append(out, change{to, what, func(b *planparse.Batch) {
-				for _, files := range []*[]string{&b.Files.Create, &b.Files.Modify, &b.Files.Test, &b.Files.Delete} {
+				for _, files := range b.Files.Actions() {
 					*files = slices.DeleteFunc(slices.Clone(*files), func(p string) bool { return slices.Contains(both, clean(p)) })
 				}
 				b.Files.Modify = append(b.Files.Modify, fmt.Sprintf("runplan-assess/%d/own", to))

@@ -72,19 +72,17 @@ func (a Plan) Normal() (Plan, error) {
 	out := Plan{Title: Title(a.Title, "Plan"), Goal: prose(a.Goal)}
 	for i, b := range a.Batches {
 		n := i + 1
-		nb := Batch{Title: Title(b.Title, fmt.Sprintf("Part %d", n)), Rationale: prose(b.Rationale)}
-		for _, list := range []struct {
-			from []string
-			to   *[]string
-		}{{b.Files.Create, &nb.Files.Create}, {b.Files.Modify, &nb.Files.Modify}, {b.Files.Test, &nb.Files.Test},
-			{b.Files.Delete, &nb.Files.Delete}} {
-			for _, p := range list.from {
-				clean, err := pathOf(p)
+		nb := Batch{Title: Title(b.Title, fmt.Sprintf("Part %d", n)), Rationale: prose(b.Rationale), Files: b.Files}
+		for _, list := range nb.Files.Actions() {
+			var clean []string
+			for _, p := range *list {
+				p, err := pathOf(p)
 				if err != nil {
 					return bad("batch %d: %v", n, err)
 				}
-				*list.to = lists.Add(*list.to, clean)
+				clean = lists.Add(clean, p)
 			}
+			*list = clean
 		}
 		for i, t := range b.Tasks {
 			if t = prose(t); t != "" {
@@ -255,7 +253,7 @@ func (a Plan) markdown(fenced bool) string {
 		}
 		from(x.Origin)
 		paragraph(x.Rationale)
-		writeFiles(&b, x.Files)
+		b.WriteString(fileList(x.Files))
 		for j, t := range x.Tasks {
 			name, more := splitTask(t)
 			fmt.Fprintf(&b, "\n### Task %d: %s\n", j+1, Title(name, fmt.Sprintf("Step %d", j+1)))
@@ -312,19 +310,19 @@ func instructs(b *planparse.Batch) bool {
 		slices.ContainsFunc(b.Blocks, func(k planparse.Block) bool { return k.Kind != planparse.BlockRun })
 }
 
-func writeFiles(b *strings.Builder, f Files) {
+// fileList returns the list of files as a plan contains it.
+func fileList(f Files) string {
 	if len(f.All()) == 0 {
-		return
+		return ""
 	}
+	var b strings.Builder
 	b.WriteString("\n**Files:**\n")
-	for _, l := range []struct {
-		verb  string
-		paths []string
-	}{{"Create", f.Create}, {"Modify", f.Modify}, {"Test", f.Test}, {"Delete", f.Delete}} {
-		for _, p := range l.paths {
-			fmt.Fprintf(b, "- %s: `%s`\n", l.verb, p)
+	for verb, paths := range f.Actions() {
+		for _, p := range *paths {
+			fmt.Fprintf(&b, "- %s: `%s`\n", verb, p)
 		}
 	}
+	return b.String()
 }
 
 // splitTask splits a task into its heading and the text below. If the heading cannot hold the complete first line,
@@ -393,14 +391,10 @@ func (x Batch) readsAs(b *planparse.Batch, n int) error {
 		return fmt.Errorf("it refers to %v", b.ContextRefs)
 	case !slices.Equal(checksOf(b), x.Checks):
 		return fmt.Errorf("it runs %v", checksOf(b))
+	case fileList(b.Files) != fileList(x.Files):
+		return fmt.Errorf("it names the files %v", b.Files.All())
 	case instructs(b):
 		return errors.New("something in its text reads as an instruction to runplan")
-	}
-	for _, list := range [][2][]string{{b.Files.Create, x.Files.Create}, {b.Files.Modify, x.Files.Modify},
-		{b.Files.Test, x.Files.Test}, {b.Files.Delete, x.Files.Delete}} {
-		if !slices.Equal(list[0], list[1]) {
-			return fmt.Errorf("it names the files %v", list[0])
-		}
 	}
 	for j, t := range b.Tasks {
 		name, _ := splitTask(x.Tasks[j])
