@@ -250,7 +250,9 @@ func TestPlannerAcceptsExample(t *testing.T) {
 			return llm.Response{Text: e.Completion}, nil
 		}),
 	}
-	made, err := p.Plan(t.Context(), noSession{}, "t", message, r.dir)
+	_, details, _ := strings.Cut(e.Prompt[1].Content, "\n\nNames and values")
+	details, _, _ = strings.Cut(details, "\n")
+	made, err := p.Plan(t.Context(), noSession{}, "t", message+"\n\nNames and values"+details, r.dir)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, e.Completion)
 	}

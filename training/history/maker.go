@@ -32,8 +32,10 @@ const mostTerms = 500_000
 // shared holds the common data of the solver's stages.
 type shared struct {
 	answers []edits.Answer
-	order   []int  // order of the changes
-	context string // as in prompts
+	order   []int           // order of the changes
+	context string          // as in prompts
+	task    string          // with the details that the answer needs
+	receipt training.Signal // for the task
 	texts   []*source
 	guesses guess.Trials // of the place of the edits
 	bad     string
@@ -132,6 +134,7 @@ func (m *maker) share(w *work) shared {
 	var p retrieve.Package
 	if p, s.texts, s.bad = m.context(w, s.answers); s.bad == "" {
 		s.order, s.context, s.guesses = w.order(), p.Text(), w.guesses(p, s.answers)
+		s.task, s.receipt, s.bad = w.detailed(s.context)
 	}
 	return s
 }

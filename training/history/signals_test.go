@@ -29,20 +29,20 @@ func TestSignals(t *testing.T) {
 				training.TaskAnalysis: {"merged": 1, "tested": -1, "files_shown": 0.5, "files_known_before": 1},
 				training.ExecutePlan:  {"merged": 1, "tested": -1, "files_shown": 0.5, "plan_reads": 1},
 				training.ExecuteCode: {"merged": 1, "tested": -1, "files_shown": 0.5, "edits_match": 1, "derivable": 1,
-					"told": told(7, 24)}, // "discount", "round", "percent", "cent", "return", "string", "money"
+					"complete": 11. / 12, "told": told(7, 24)}, // "discount", "round", "percent", "cent", "return", "string", "money"
 			},
-			// (1 + 0.5 + 1) / 3; (1 + 0.5 + 1 + 1) / 4 * told
-			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.643},
+			// (1 + 0.5 + 1) / 3; (1 + 0.5 + 1 + 1 + 11/12) / 5 * told
+			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.649},
 		},
 		"a change with a test that is new": { // one of the two files existed before
 			"Give a discount of the price on the sum of carts with many items, by len", discounted,
 			map[training.Stage]map[string]float64{
 				training.TaskAnalysis: {"merged": 1, "tested": 1, "files_shown": 1, "files_known_before": 0.5},
 				training.ExecuteCode: {"merged": 1, "tested": 1, "files_shown": 1, "edits_match": 1, "derivable": 1,
-					"told": told(7, 14)}, // "discount", "price", "sum", "cart", "many", "item", "len"
+					"complete": 10. / 12, "told": told(7, 14)}, // "discount", "price", "sum", "cart", "many", "item", "len"
 			},
-			// (1 + 1 + 1 + 0.5) / 4; (1 + 1 + 1 + 1 + 1) / 5 * told
-			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 0.841},
+			// (1 + 1 + 1 + 0.5) / 4; (1 + 1 + 1 + 1 + 1 + 10/12) / 6 * told
+			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 0.818},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

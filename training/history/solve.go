@@ -58,7 +58,7 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 		return lesson{}, s.bad
 	}
 	first, _, _ := strings.Cut(q.text, "\n")
-	plan, _, err := draft.OfTask(phrase.Cut(first, 80), q.text)
+	plan, _, err := draft.OfTask(phrase.Cut(first, 80), s.task)
 	if err != nil {
 		return lesson{}, "its message is not a task that a plan can contain"
 	}
@@ -80,7 +80,7 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	}
 	l.signals = []training.Signal{signal("edits_match", 1,
 		fmt.Sprintf("the edits of %d files were applied, and make the lines of the commit", len(w.changes))),
-		w.derivable(l.prompt), w.told()}
+		w.derivable(l.prompt), s.receipt, w.told()}
 	return l, m.fits(l)
 }
 
@@ -89,7 +89,7 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 	if s.bad != "" {
 		return lesson{}, s.bad
 	}
-	l, bad := m.solver("execute_plan", map[string]string{"context": s.context, "brief": fence.Clean(q.text)})
+	l, bad := m.solver("execute_plan", map[string]string{"context": s.context, "brief": fence.Clean(s.task)})
 	if bad != "" {
 		return l, bad
 	}
