@@ -73,8 +73,8 @@ func (p *prover) counts(ctx context.Context) error {
 		f.Message, f.Fix = fmt.Sprintf("0 tests pass, %d passed before: %s", had, rep.Note), "restore the tests"
 		rep.Note = ""
 	}
-	rep.Status = Fail
-	rep.Findings = append(rep.Findings, f)
+	p.find(rep, f)
+	rep.Status = statusOf(rep.Findings)
 	return nil
 }
 
