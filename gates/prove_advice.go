@@ -78,8 +78,9 @@ func (p *prover) counts(ctx context.Context) error {
 	return nil
 }
 
-// dropped returns a changed test file that the plan deletes or writes, and the number of removed tests whose names the
-// plan asks to remove. It reads only tests in languages without a parser, whose runners do not name them.
+// dropped returns a changed test file that the plan deletes, alone or with its subject, or writes, and the number of
+// removed tests whose names the plan asks to remove. It reads only tests in languages without a parser, whose runners do
+// not name them.
 func (p *prover) dropped(ctx context.Context) (asked string, n int, err error) {
 	if p.s.Diff == nil {
 		return "", 0, nil
@@ -92,7 +93,9 @@ func (p *prover) dropped(ctx context.Context) (asked string, n int, err error) {
 	for _, f := range p.changes {
 		switch {
 		case language.OfTest(f.Path) != language.Other || !language.DefinesTests(f.Before):
-		case p.s.NamesForDeletion(f.Path):
+		case p.s.NamesForDeletion(f.Path) || f.After == "" && slices.ContainsFunc(p.changes, func(of names.File) bool {
+			return of.After == "" && p.s.NamesForDeletion(of.Path) && language.Subject(of.Path) == language.Subject(f.Path)
+		}):
 			return ": " + f.Path, 0, nil
 		default:
 			for l := range strings.Lines(f.Before) {
