@@ -79,8 +79,8 @@ func (p *prover) counts(ctx context.Context) error {
 }
 
 // dropped returns a changed test file that the plan deletes, alone or with its subject, or writes, and the number of
-// removed tests whose names the plan asks to remove. It reads only tests in languages without a parser, whose runners do
-// not name them.
+// removed tests whose names the plan asks to remove. It reads only tests in languages without a parser, whose runners
+// do not name them.
 func (p *prover) dropped(ctx context.Context) (asked string, n int, err error) {
 	if p.s.Diff == nil {
 		return "", 0, nil
