@@ -117,6 +117,8 @@ type Subject struct {
 	// BaseTests returns the names of a gate's tests on Base, or nil if they are unknown. It may run that gate's suite, so
 	// call it only if you need the answer.
 	BaseTests func(ctx context.Context, gate string) ([]testout.Case, error)
+	// BaseCount returns the number of a gate's tests on Base, or nil if it is unknown. It may run the suite as well.
+	BaseCount func(ctx context.Context, gate string) *TestCount
 	// FailedBefore returns the tests of the gate that failed on Base, by ID or else by name, if that is known. It runs
 	// nothing. The field may be nil.
 	FailedBefore func(ctx context.Context) []string

@@ -241,6 +241,10 @@ func goLint(ctx context.Context, w *Look, p Project, all []Project) error {
 		}
 		for _, name := range strings.Fields(string(out.stdout)) {
 			at := w.Rel(p.Root, name)
+			text := readText(w.subject.Dir, ".", at) // git may check out CRLF, which gofmt replaces
+			if lf := strings.ReplaceAll(text, "\r\n", "\n"); lf != text && goFormatted([]byte(lf)) {
+				continue
+			}
 			w.Find(Finding{Rule: ruleGofmt, Severity: Warning, Path: at, Message: "not formatted with gofmt", Fix: "gofmt -w " +
 				quote(at)})
 		}

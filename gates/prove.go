@@ -52,7 +52,9 @@ func prove(ctx context.Context, v *Verdict, s Subject) error {
 		}
 	}
 	p.once()
-	p.counts()
+	if err := p.counts(ctx); err != nil {
+		return err
+	}
 	p.uncollected()
 	p.advice()
 	p.explain()

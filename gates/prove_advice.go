@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -9,20 +10,27 @@ import (
 	"github.com/runplan/runplan/gates/names"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// counts compares the number of passed tests with that of the last passed batch, if the names are unknown.
-func (p *prover) counts() {
-	before := p.s.Before
-	if before == nil {
-		return
+// counts compares the number of passed tests with that of the last passed batch, or of the base, if the names are
+// unknown.
+func (p *prover) counts(ctx context.Context) error {
+	last, had, now := -1, 0, TestCount{}
+	if p.s.Before != nil {
+		had = p.s.Before.Passed
 	}
-	last, had, now := -1, before.Passed, TestCount{}
 	for i, r := range p.Reports {
 		named := slices.IndexFunc(p.suites, func(one proven) bool { return one.at == i && !one.whole() })
+		if p.s.Before == nil && named < 0 && r.Tests != nil && IsSuite(r.Gate) && p.s.BaseCount != nil {
+			if n := p.s.BaseCount(ctx, r.Gate); n != nil {
+				had += n.Passed
+			}
+		}
 		switch {
+		case named >= 0 && p.s.Before == nil:
 		case named >= 0:
 			had -= lists.Count(p.suites[named].base, func(c testout.Case) bool { return c.Status == testout.Passed })
 		case r.Tests != nil:
@@ -35,14 +43,22 @@ func (p *prover) counts() {
 		}
 	}
 	if last < 0 || now.Passed >= had {
-		return
+		return nil
 	}
 	rep := &p.Reports[last]
 	for _, r := range p.Reports {
 		if r.Status == Skipped && strings.HasPrefix(r.Gate, testsName+":") {
 			rep.AddNote("the number of tests is not compared, because " + r.Gate + " was skipped")
-			return
+			return nil
 		}
+	}
+	asked, dropped, err := p.dropped(ctx)
+	if err != nil {
+		return &GateError{Gate: rep.Gate, Err: err}
+	}
+	if asked != "" || dropped > 0 && had-now.Passed <= dropped && now.Failed == 0 {
+		rep.AddNote(fmt.Sprintf("%d tests pass, %d passed before; the plan asks to remove some%s", now.Passed, had, asked))
+		return nil
 	}
 	f := Finding{
 		Rule: RuleFewerTests, Severity: Error,
@@ -52,14 +68,49 @@ func (p *prover) counts() {
 	}
 	if rep.Status == Skipped {
 		if strings.HasPrefix(rep.Note, "turned off") {
-			return
+			return nil
 		}
 		f.Message, f.Fix = fmt.Sprintf("0 tests pass, %d passed before: %s", had, rep.Note), "restore the tests"
 		rep.Note = ""
 	}
-	rep.Status = Fail
-	rep.Findings = append(rep.Findings, f)
+	p.find(rep, f)
+	rep.Status = statusOf(rep.Findings)
+	return nil
 }
+
+// dropped returns a changed test file that the plan deletes, alone or with its subject, or writes, and the number of
+// removed tests whose names the plan asks to remove. It reads only tests in languages without a parser, whose runners
+// do not name them.
+func (p *prover) dropped(ctx context.Context) (asked string, n int, err error) {
+	if p.s.Diff == nil {
+		return "", 0, nil
+	}
+	if len(p.changes) == 0 {
+		if err := p.read(ctx); err != nil {
+			return "", 0, err
+		}
+	}
+	for _, f := range p.changes {
+		switch {
+		case language.OfTest(f.Path) != language.Other || !language.DefinesTests(f.Before):
+		case p.s.NamesForDeletion(f.Path) || f.After == "" && slices.ContainsFunc(p.changes, func(of names.File) bool {
+			return of.After == "" && p.s.NamesForDeletion(of.Path) && language.Subject(of.Path) == language.Subject(f.Path)
+		}):
+			return ": " + f.Path, 0, nil
+		default:
+			for l := range strings.Lines(f.Before) {
+				if language.DefinesTests(l) && !strings.Contains(f.After, l) &&
+					slices.ContainsFunc(nameInLine.FindAllString(strings.ReplaceAll(l, "'", `"`), -1),
+						func(name string) bool { return p.plan.Removal(strings.Trim(name, `"`)) }) {
+					n++
+				}
+			}
+		}
+	}
+	return "", n, nil
+}
+
+var nameInLine = lazyre.New(`\btest\w+|"[^"]+"`)
 
 // once drops findings from reading tests if the run has the same finding for a test by name. Within a plan both are
 // kept.

@@ -308,6 +308,12 @@ func TestGoVetWithoutPlaces(t *testing.T) {
 		err != nil {
 		t.Error(d, err)
 	}
+	// With core.autocrlf the files of the tree have other line ends than those of the commit.
+	rep, err = fakes(t, "lint:go", with(files, map[string]string{"bin/go!": prints("", 0), "a.go": "package m\r\n",
+		"bin/gofmt!": "#!/bin/sh\necho ./a.go\n"}))
+	if len(rep.Findings) != 0 || err != nil {
+		t.Error(rep.Findings, err)
+	}
 	dir := tree(t, with(files, map[string]string{"bin/go!": prints("", 0)}))
 	if err := os.Remove(filepath.Join(dir, "bin", "gofmt")); err != nil {
 		t.Fatal(err)

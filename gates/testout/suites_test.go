@@ -20,7 +20,15 @@ func TestSuites(t *testing.T) {
 		"shunit-bash_unit.txt":   {1, 1, 0, "test_bad", "bu.sh", 2},
 		"shunit-2.txt":           {2, 1, 0, "testB", "", 0},
 		"dotnet.txt":             {2, 1, 1, "M.Tests.CalcTests.Adds", "/w/src/M.Tests/CalcTests.cs", 12},
-		"swift.txt":              {1, 1, 0, "CalcTests.testAdds", "/w/Tests/CalcTests/CalcTests.swift", 9},
+		// Expected failures of meson passed, and skipped tests of ctest did not.
+		"listed-ctest-3.25.1.txt":    {2, 1, 2, "bad", "", 0},
+		"listed-meson-1.0.1.txt":     {3, 1, 1, "bad", "", 0},
+		"listed-automake-1.16.5.txt": {1, 1, 1, "b.sh", "", 0},
+		"listed-ert-28.2.txt":        {1, 1, 1, "breaks", "", 0},
+		"prove-5.36.0.txt":           {4, 1, 0, "t/b.t", "t/b.t", 1},
+		"exunit-1.14.0.txt":          {0, 3, 1, "CartTest Cart.total/1 (1)", "test/cart_test.exs", 3},
+		"phpunit-9.6.7.txt":          {8, 2, 2, "MoreTest::testErr", "/w/tests/MoreTest.php", 11},
+		"swift.txt":                  {1, 1, 0, "CalcTests.testAdds", "/w/Tests/CalcTests/CalcTests.swift", 9},
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
@@ -42,6 +50,8 @@ func TestSuites(t *testing.T) {
 func FuzzExamples(f *testing.F) { fuzzLines(f, "examples*.txt", Examples) }
 func FuzzMinitest(f *testing.F) { fuzzLines(f, "minitest*.txt", Minitest) }
 func FuzzShUnit(f *testing.F)   { fuzzLines(f, "shunit*.txt", ShUnit) }
+func FuzzListed(f *testing.F)   { fuzzLines(f, "listed*.txt", Listed) }
+func FuzzProve(f *testing.F)    { fuzzLines(f, "prove*.txt", Prove) }
 func FuzzSwift(f *testing.F)    { fuzzLines(f, "swift*.txt", Swift) }
 func FuzzDotnet(f *testing.F)   { fuzzLines(f, "dotnet*.txt", Dotnet) }
 func FuzzGradle(f *testing.F)   { fuzzLines(f, "dotnet*.txt", Gradle) }

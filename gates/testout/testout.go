@@ -193,10 +193,12 @@ func runners(lines []string) Result {
 	node := Node(lines)
 	sum = sum.Add(node)
 	if !node.Known { // node --test prints TAP with a better summary
-		sum = sum.Add(TAP(lines))
+		if sum = sum.Add(TAP(lines)); !sum.Known {
+			sum = sum.Add(Prove(lines))
+		}
 	}
 	for _, read := range []func([]string) Result{Jest, Vitest, Mocha, Ava, Pytest, Unittest, Cargo, Maven, GoText, BatsPretty,
-		Examples, Minitest, ShUnit, Swift, Dotnet, Gradle, PHPUnit, ExUnit, Dart} {
+		Examples, Minitest, ShUnit, Swift, Dotnet, Gradle, PHPUnit, ExUnit, Dart, Listed} {
 		sum = sum.Add(read(lines))
 	}
 	return sum

@@ -373,6 +373,15 @@ func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tr
 	}
 }
 
+// Restage adds the changes of the files in the index to it, and returns its tree.
+func (w *Workspace) Restage(ctx context.Context) (tree string, err error) {
+	w.index.tree = ""
+	if _, err = w.Run(ctx, "-c", "core.safecrlf=false", "add", "--update", "--", "."); err == nil {
+		tree, err = w.Run(ctx, "write-tree")
+	}
+	return tree, failed(err, "stage the changes in %s", w.Dir)
+}
+
 // sparseFile is the file of a worktree with the patterns of its sparse checkout.
 const sparseFile = "info/sparse-checkout"
 

@@ -22,6 +22,8 @@ import (
 // commitTimeout limits the repository's hooks and a signing program that waits for a person.
 const commitTimeout = 5 * time.Minute
 
+const hookChanged = "a hook of the repository changed the files; they are checked again"
+
 // Commit makes the batch's one commit with the repository's hooks and signing, and compares the result with the tree
 // that the gates checked.
 func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
@@ -71,6 +73,13 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	}
 	if !res.OK() || head == c.Base {
 		how := res.How()
+		if tree, err := space.Restage(ctx); err == nil && tree != c.Tree && !res.OK() {
+			// As formatters do below pre-commit: they refuse the commit, so that a person looks at their changes.
+			space.Tree = ""
+			e.Outcome, e.Reason = runner.OutcomeChanged, hookChanged
+			e.Commit, e.Tree, err = w.candidate(ctx, c.Batch, c.Base, tree)
+			return e, err
+		}
 		if err := gates.Hindrance(res.Tail, how); err != nil && !res.OK() { // no other attempt could change that
 			space.Tree = ""
 			return e, fmt.Errorf("a hook of the repository refused the commit of batch %s: %w", b.Number, err)
@@ -101,7 +110,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 			return e, err
 		}
 		now, space.Tree = c.Base, ""
-		e.Outcome, e.Reason = runner.OutcomeChanged, "a hook of the repository changed the files; they are checked again"
+		e.Outcome, e.Reason = runner.OutcomeChanged, hookChanged
 		e.Commit, e.Tree, err = w.candidate(ctx, c.Batch, c.Base, info.Tree)
 		return e, err
 	}

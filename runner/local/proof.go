@@ -74,6 +74,13 @@ func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 		}
 		return base.Tests(ctx, gate)
 	}
+	s.BaseCount = func(ctx context.Context, gate string) *gates.TestCount {
+		rep, err := base.look(ctx, gates.Info{Name: gate})
+		if err != nil {
+			return nil
+		}
+		return rep.Tests
+	}
 	s.BaseSuites = func(ctx context.Context) ([]string, error) {
 		if tree, err := w.Repo.TreeOf(ctx, s.Base); err == nil {
 			if known, ok := w.proofs.Get(tree); ok {
