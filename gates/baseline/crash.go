@@ -30,8 +30,12 @@ func crash(info gates.Info, rep, before gates.Report, s gates.Subject) string {
 			continue
 		}
 		text := f.Message + "\n" + rep.Output
-		if f.Rule != "exit" || !had[f.Identity(info.Name)] || !crashed.MatchString(text) || s.Answers(info, f) ||
-			concerns(s, text) {
+		library := f.Rule == gates.RuleBuild && f.Path == "" && strings.HasPrefix(f.Message, "cannot load such file")
+		if library {
+			text = f.Message
+		}
+		if f.Rule != "exit" && !library || !had[f.Identity(info.Name)] || !crashed.MatchString(text) ||
+			s.Answers(info, f) || concerns(s, text) {
 			return ""
 		}
 		said = f.Message + where(s, text)
@@ -45,10 +49,14 @@ var complained = lazyre.New("[\\w./-]+\\.\\w+|['\"`‘][\\w./@-]{2,}['\"`’]")
 // concerns reports whether the batch names or changes a thing of a runner's output.
 func concerns(s gates.Subject, output string) bool {
 	text := s.Batch.Title + "\n" + s.Batch.Text
-	return slices.ContainsFunc(complained.FindAllString(output, -1), func(thing string) bool {
+	things := complained.FindAllString(output, -1)
+	for _, m := range absent.FindAllStringSubmatch(output, -1) { // Ruby names a library without quotes and without .rb
+		things = append(things, m[3])
+	}
+	return slices.ContainsFunc(things, func(thing string) bool {
 		name := path.Base(strings.Trim(thing, "'\"`‘’"))
-		return strings.Contains(text, name) ||
-			slices.ContainsFunc(s.Changed, func(c string) bool { return path.Base(c) == name })
+		return thing != "" && (strings.Contains(text, name) ||
+			slices.ContainsFunc(s.Changed, func(c string) bool { return path.Base(c) == name || path.Base(c) == name+".rb" }))
 	})
 }
 

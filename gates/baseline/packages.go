@@ -21,7 +21,8 @@ var absent = lazyre.New(`No module named '([\w.]+)|Cannot find (?:module|package
 	`The '([\w.-]+)' distribution was not found`)
 
 // missingPackage returns what a suite says about a package that is installed neither for the change nor for its base.
-// It returns "" if anything else is wrong, if the project itself has that name, or if the batch is about the package.
+// It returns "" if anything else is wrong, if the project itself has that name, or if the batch is about a package of
+// Python. A package that a file of the project asks for, as those of Node and Ruby must be, waits only to be installed.
 func missingPackage(rep, before gates.Report, s gates.Subject) string {
 	had := lists.SetBy(before.Findings, func(f gates.Finding) string { return absent.FindString(f.Message) })
 	said := ""
@@ -39,9 +40,10 @@ func missingPackage(rep, before gates.Report, s gates.Subject) string {
 		if own {
 			name = m[1][strings.LastIndexByte(m[1], '.')+1:]
 		}
-		installed := m[4]+m[5] != ""
-		if !installed && (strings.Contains(s.Batch.Title+"\n"+s.Batch.Text, name) || own && !built(s.Dir, m[1]) ||
-			m[1] == "" && !declared(s.Dir, name)) {
+		installed, asked := m[4]+m[5] != "", strings.Contains(s.Batch.Title+"\n"+s.Batch.Text, name)
+		switch {
+		case installed: // only its metadata is missing
+		case m[1] == "" && !declared(s.Dir, name), m[1] != "" && (asked || own && !built(s.Dir, m[1])):
 			return ""
 		}
 		if said == "" {
