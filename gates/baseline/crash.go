@@ -12,10 +12,11 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// crashed matches what a runner or an interpreter says if it could not load its settings or a file around the tests.
+// crashed matches what a runner or an interpreter says if it could not load its settings or a file around the tests,
+// and a compiler that regards a warning as an error, because another version has other warnings.
 var crashed = lazyre.New(`\b(?:Syntax|Indentation|Import|ModuleNotFound|Load)Error\b|Cannot find (?:module|package) |` +
 	`cannot load such file|(?m)^ImportError while loading conftest|^INTERNALERROR>|\*\*\* missing separator|` +
-	`exit [34], .*ERROR: (?:usage|\S+\.(?:toml|ini|cfg)): `)
+	`\[-Werror[=\]]|exit [34], .*ERROR: (?:usage|\S+\.(?:toml|ini|cfg)): `)
 
 // crash returns what a test command says that ended before any test, in the same way as on the base. It returns "" if
 // a retry may cure it: a test ran, the failure is new, or the batch names or changes what the command complains about.
@@ -39,6 +40,9 @@ func crash(info gates.Info, rep, before gates.Report, s gates.Subject) string {
 			return ""
 		}
 		said = f.Message + where(s, text)
+		if library {
+			said += ", from a gem that is not installed or a file that is missing"
+		}
 	}
 	return said
 }

@@ -20,6 +20,7 @@ func TestCrash(t *testing.T) {
 		"by zero"
 	built := gates.Report{Findings: []gates.Finding{{Rule: gates.RuleBuild, Severity: gates.Error,
 		Message: "SyntaxError: invalid syntax"}}}
+	compiler := exit("add.c:5:17: error: unused variable ‘x’ [-Werror=unused-variable]")
 	library := gates.Report{Output: "rake test/test_add.rb", Findings: []gates.Finding{{Rule: gates.RuleBuild,
 		Severity: gates.Error, Message: "cannot load such file -- core_assertions (LoadError)"}}}
 	for name, c := range map[string]struct {
@@ -44,7 +45,9 @@ func TestCrash(t *testing.T) {
 		"the library that it adds": {"tests:ruby", "Write core_assertions.", nil, library, library, false},
 		"the change has the library": {"tests:ruby", "Add a file.", []string{"lib/core_assertions.rb"}, library, library,
 			false},
-		"a gate of the configuration": {"own", "Add a file.", nil, syntax, syntax, false},
+		"a warning of another compiler": {"tests:make", "Add a file.", []string{"b.c"}, compiler, compiler, true},
+		"a warning in a changed file":   {"tests:make", "Add a file.", []string{"add.c"}, compiler, compiler, false},
+		"a gate of the configuration":   {"own", "Add a file.", nil, syntax, syntax, false},
 	} {
 		s := gates.Subject{Dir: t.TempDir(), Changed: c.changed, Batch: planparse.Batch{Key: "1", Text: c.batch}}
 		if got := crash(gates.Info{Name: c.gate}, c.now, c.before, s); (got != "") != c.want {
