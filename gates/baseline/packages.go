@@ -14,11 +14,11 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// absent matches what Python, Node and Ruby say about a package that is not installed. The group is its name. The
-// last two ask for the metadata of an installed package, usually of the project itself.
+// absent matches what Python, Node, Ruby and jest say about a package that is not installed. The group is its name. The
+// fourth and fifth ask for the metadata of an installed package, usually of the project itself.
 var absent = lazyre.New(`No module named '([\w.]+)|Cannot find (?:module|package) '((?:@[\w.-]+/)?[\w-][\w.-]*)|` +
 	`cannot load such file -- ([\w-]+)|No package metadata was found for ([\w.-]+)|` +
-	`The '([\w.-]+)' distribution was not found`)
+	`The '([\w.-]+)' distribution was not found|Module ([@\w./-]+) in the \w+ option was not found`)
 
 // missingPackage returns what a suite says about a package that is installed neither for the change nor for its base.
 // It returns "" if anything else is wrong, if the project itself has that name, or if the batch is about a package of
@@ -35,7 +35,7 @@ func missingPackage(rep, before gates.Report, s gates.Subject) string {
 			return ""
 		}
 		name, _, _ := strings.Cut(m[1], ".")
-		name += m[2] + m[3]
+		name += m[2] + m[3] + m[6]
 		own := m[1] != "" && ofProject(s.Dir, name)
 		if own {
 			name = m[1][strings.LastIndexByte(m[1], '.')+1:]
