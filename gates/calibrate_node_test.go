@@ -249,7 +249,8 @@ func TestCalibratesWorkspaces(t *testing.T) {
 // A linter that runs before the tests rejects the planted ones: the suite then runs without them.
 func TestLinterBeforeTestsRejectsPlantedOnes(t *testing.T) {
 	tooltest.Slow(t)
-	lint := "process.exit(require('fs').readFileSync('a.test.js', 'utf8').split('\\n').length > 5 ? 1 : 0);\n"
+	lint := "if (require('fs').readFileSync('a.test.js', 'utf8').split('\\n').length > 5) {\n" +
+		"  console.log('FAIL: a.test.js breaks 2 rules');\n  process.exit(1);\n}\n"
 	for add, want := range map[string]Status{"a + b": Pass, "a - b": Fail} {
 		dir := tree(t, map[string]string{
 			"package.json": `{"name":"x","scripts":{"test":"node lint.js && node --test"}}`, "lint.js": lint,

@@ -77,10 +77,12 @@ func TestCalibratesFilesThatPytestIsToldToCollect(t *testing.T) {
 	tests := "import pytest\nfrom calc import add\n\nplain = 1\n\n\ndef test_add():\n    assert add(plain, 1) == 2\n\n\n" +
 		"def test_zero():\n    assert add(0, 0) == 0\n"
 	for name, project := range map[string]map[string]string{
-		"one name": {"pyproject.toml": "[tool.pytest.ini_options]\npython_files = \"tests.py\"\n", "shop/tests/tests.py": tests,
+		"one name": {"pyproject.toml": "[tool.pytest.ini_options]\npython_files = \"tests.py\"\n",
+			"shop/tests/tests.py":    tests,
 			"shop/tests/__init__.py": "", "shop/__init__.py": ""},
-		"one name, in a list": {"pyproject.toml": "[tool.pytest.ini_options]\npython_files = ['tests.py']\n", "tests.py": tests},
-		"a glob":              {"pytest.ini": "[pytest]\npython_files = check_*.py\n", "checks/check_a.py": tests},
+		"one name, in a list": {"pyproject.toml": "[tool.pytest.ini_options]\npython_files = ['tests.py']\n",
+			"tests.py": tests},
+		"a glob": {"pytest.ini": "[pytest]\npython_files = check_*.py\n", "checks/check_a.py": tests},
 		"several": {"setup.cfg": "[tool:pytest]\npython_files =\n    tests.py\n    test_*.py\ntestpaths = tests\n",
 			"tests/test_a.py": tests, "tests/tests.py": ""},
 		"a folder":     {"tox.ini": "[pytest]\npython_files = tests/*.py\n", "tests/all.py": tests},
@@ -168,6 +170,18 @@ func TestCalibratesUnittest(t *testing.T) {
 	honest(t, rep, TestCount{Passed: 2, Failed: 1, Skipped: 1})
 	if !hasFinding(rep, ruleTest, "tests/test_calc.py", 9, "5 != 3") {
 		t.Errorf("%+v", rep.Findings)
+	}
+}
+
+// Discovery finds test*.py by default, so files with the other usual name need a pattern.
+func TestUnittestFindsFilesThatEndInTest(t *testing.T) {
+	files := map[string]string{"setup.py": "", "pkg/__init__.py": "", "pkg/tests/__init__.py": "",
+		"pkg/tests/calc_test.py": unittestProject["pkg/tests/test_other.py"], "tests/test_calc.py": "import unittest\n",
+		"tests/more_test.py": unittestProject["pkg/tests/test_other.py"]}
+	rep := sealed(t, tree(t, files), "tests:python", plainPython(t))
+	honest(t, rep, TestCount{Passed: 2})
+	if status(rep, "pkg.tests.calc_test.TestOther.test_it") != testout.Passed {
+		t.Errorf("%+v", rep.Cases)
 	}
 }
 

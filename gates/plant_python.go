@@ -95,7 +95,7 @@ func pytestTexts(dir, root string, folders map[string]string) string {
 }
 
 // plantUnittest plants tests in the folders that one call of discovery enters.
-func plantUnittest(root, top string, folders []string) recipe {
+func plantUnittest(root, top, pattern string, folders []string) recipe {
 	return func(w *Look, _ *testRun, b *bed) error {
 		for _, rel := range folders {
 			unsure := ""
@@ -109,7 +109,7 @@ func plantUnittest(root, top string, folders []string) recipe {
 			}
 			like := func(c testout.Case) bool { return path.Dir(c.Path) == rel }
 			text := b.pythonPair("unittest.py", path.Join(root, rel), unsure, like)
-			if err := b.sow(w, path.Join(root, rel, "test_"+b.word+".py"), text); err != nil {
+			if err := b.sow(w, path.Join(root, rel, strings.Replace(pattern, "*", "_"+b.word, 1)), text); err != nil {
 				return err
 			}
 		}

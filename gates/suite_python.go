@@ -23,6 +23,7 @@ import (
 // pythonSuite runs pytest if the project uses or has it, else unittest.
 func pythonSuite(dir string, p Project, all []Project) []suite {
 	var folders []string           // that hold tests
+	found := map[string][]string{} // those folders, by the pattern with which unittest finds their tests
 	samples := map[string]string{} // a test file of each
 	wants, globs := pytestConfig(dir, p.Root), pytestFiles(dir, p.Root)
 	unittest := false
@@ -44,6 +45,11 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 			continue
 		}
 		folders = lists.Add(folders, rel)
+		pattern := "test*.py" // its default
+		if strings.HasSuffix(name, "_test.py") && !strings.HasPrefix(name, "test") {
+			pattern = "*_test.py"
+		}
+		found[pattern] = lists.Add(found[pattern], rel)
 		if glob != "" && (samples[rel] == "" || strings.Contains(glob, "*")) { // a fixed name allows no other file
 			samples[rel] = name
 		}
@@ -79,7 +85,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 			return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv",
 				wants, python)
 		}
-		return unittestRuns(ctx, w, p.Root, python, folders)
+		return unittestRuns(ctx, w, p.Root, python, found)
 	}
 	tools := []Tool{{
 		Name: "python3", Program: "python3", Version: []string{"--version"},
@@ -243,8 +249,20 @@ func (w *Look) pytest(ctx context.Context, root, python string, more []string) (
 }
 
 // unittestRuns covers all folders with tests. Discovery enters only packages, so a folder without __init__.py needs
-// its own call.
-func unittestRuns(ctx context.Context, w *Look, root, python string, folders []string) ([]testRun, error) {
+// its own call, as does a pattern.
+func unittestRuns(ctx context.Context, w *Look, root, python string, found map[string][]string) ([]testRun, error) {
+	var out []testRun
+	for _, pattern := range sortedKeys(found) {
+		runs, err := patternRuns(ctx, w, root, python, pattern, found[pattern])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, runs...)
+	}
+	return out, nil
+}
+
+func patternRuns(ctx context.Context, w *Look, root, python, pattern string, folders []string) ([]testRun, error) {
 	reached := func(rel string) bool {
 		for at := rel; at != "."; at = path.Dir(at) {
 			if !exists(w.subject.Dir, path.Join(root, at), "__init__.py") {
@@ -259,8 +277,11 @@ func unittestRuns(ctx context.Context, w *Look, root, python string, folders []s
 		if top != "." {
 			more = []string{"-s", top}
 		}
+		if pattern != "test*.py" {
+			more = append(more, "-p", pattern)
+		}
 		r, err := unittestRun(ctx, w, root, python, more...)
-		r.plant = plantUnittest(root, top, reach)
+		r.plant = plantUnittest(root, top, pattern, reach)
 		out = append(out, r)
 		return err
 	}

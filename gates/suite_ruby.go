@@ -19,7 +19,8 @@ import (
 )
 
 var (
-	rubyTask   = lazyre.New(`(?m)Rake::TestTask|Minitest::TestTask|^\s*task\s*\(?\s*(?::test\b|["']test["']|test:)`)
+	rubyOwn    = lazyre.New(`(?m)^\s*task\s*\(?\s*(?::test\b|["']test["']|test:)`)
+	rubyTask   = lazyre.New(`(?:Rake|Minitest)::TestTask(?:\.\w+[ (]*(?::|['"])([\w-]+))?`)
 	rubyUnit   = lazyre.New(`require ['"]test[/-]unit['"]|Test::Unit::TestCase`)
 	rubyIsSpec = lazyre.New(`\b(?:RSpec\.)?describe\b`)
 	rubyTest   = lazyre.New(`^(?:test_.*|.*_test|spec_.*|.*_spec)\.rb$`)
@@ -65,8 +66,8 @@ func rubySuite(dir string, p Project) []suite {
 		switch {
 		case exists(dir, p.Root, "bin/rails"):
 			commands = append(commands, append(slices.Clone(bundled), "ruby", "bin/rails", "test"))
-		case rubyTask.MatchString(rakefile(dir, p.Root)):
-			commands = append(commands, append(slices.Clone(bundled), "rake", "test"))
+		case rakeTask(rakefile(dir, p.Root)) != "":
+			commands = append(commands, append(slices.Clone(bundled), "rake", rakeTask(rakefile(dir, p.Root))))
 			if len(bundled) == 0 {
 				tools = append(tools, onPathTool("rake", "", addsGem(dir, p.Root, "rake")))
 			}
@@ -139,6 +140,20 @@ func rakefile(dir, root string) string {
 		if text := readText(dir, root, name); text != "" {
 			return text
 		}
+	}
+	return ""
+}
+
+// rakeTask returns the task that runs the tests: test, unless all tasks for tests have other names. Then it is the
+// first.
+func rakeTask(rakefile string) string {
+	tasks := rubyTask.FindAllStringSubmatch(rakefile, -1)
+	switch {
+	case rubyOwn.MatchString(rakefile),
+		slices.ContainsFunc(tasks, func(m []string) bool { return m[1] == "" || m[1] == "test" }):
+		return "test"
+	case len(tasks) > 0:
+		return tasks[0][1]
 	}
 	return ""
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// crashed matches what a runner or an interpreter says if it could not load its settings or a file around the tests.
+// crashed matches what a runner or an interpreter says if it could not load its settings or a file around the tests,
+// and a compiler that regards a warning as an error, because another version has other warnings.
 var crashed = lazyre.New(`\b(?:Syntax|Indentation|Import|ModuleNotFound|Load)Error\b|Cannot find (?:module|package) |` +
 	`cannot load such file|(?m)^ImportError while loading conftest|^INTERNALERROR>|\*\*\* missing separator|` +
-	`exit [34], .*ERROR: (?:usage|\S+\.(?:toml|ini|cfg)): `)
+	`\[-Werror[=\]]|exit [34], .*ERROR: (?:usage|\S+\.(?:toml|ini|cfg)): `)
 
 // crash returns what a test command says that ended before any test, in the same way as on the base. It returns "" if
 // a retry may cure it: a test ran, the failure is new, or the batch names or changes what the command complains about.
@@ -30,11 +31,18 @@ func crash(info gates.Info, rep, before gates.Report, s gates.Subject) string {
 			continue
 		}
 		text := f.Message + "\n" + rep.Output
-		if f.Rule != "exit" || !had[f.Identity(info.Name)] || !crashed.MatchString(text) || s.Answers(info, f) ||
-			concerns(s, text) {
+		library := f.Rule == gates.RuleBuild && f.Path == "" && strings.HasPrefix(f.Message, "cannot load such file")
+		if library {
+			text = f.Message
+		}
+		if f.Rule != "exit" && !library || !had[f.Identity(info.Name)] || !crashed.MatchString(text) ||
+			s.Answers(info, f) || concerns(s, text) {
 			return ""
 		}
 		said = f.Message + where(s, text)
+		if library {
+			said += ", from a gem that is not installed or a file that is missing"
+		}
 	}
 	return said
 }
@@ -45,10 +53,14 @@ var complained = lazyre.New("[\\w./-]+\\.\\w+|['\"`‘][\\w./@-]{2,}['\"`’]")
 // concerns reports whether the batch names or changes a thing of a runner's output.
 func concerns(s gates.Subject, output string) bool {
 	text := s.Batch.Title + "\n" + s.Batch.Text
-	return slices.ContainsFunc(complained.FindAllString(output, -1), func(thing string) bool {
+	things := complained.FindAllString(output, -1)
+	for _, m := range absent.FindAllStringSubmatch(output, -1) { // Ruby names a library without quotes and without .rb
+		things = append(things, m[3])
+	}
+	return slices.ContainsFunc(things, func(thing string) bool {
 		name := path.Base(strings.Trim(thing, "'\"`‘’"))
-		return strings.Contains(text, name) ||
-			slices.ContainsFunc(s.Changed, func(c string) bool { return path.Base(c) == name })
+		return thing != "" && (strings.Contains(text, name) ||
+			slices.ContainsFunc(s.Changed, func(c string) bool { return path.Base(c) == name || path.Base(c) == name+".rb" }))
 	})
 }
 

@@ -20,6 +20,9 @@ func TestCrash(t *testing.T) {
 		"by zero"
 	built := gates.Report{Findings: []gates.Finding{{Rule: gates.RuleBuild, Severity: gates.Error,
 		Message: "SyntaxError: invalid syntax"}}}
+	compiler := exit("add.c:5:17: error: unused variable ‘x’ [-Werror=unused-variable]")
+	library := gates.Report{Output: "rake test/test_add.rb", Findings: []gates.Finding{{Rule: gates.RuleBuild,
+		Severity: gates.Error, Message: "cannot load such file -- core_assertions (LoadError)"}}}
 	for name, c := range map[string]struct {
 		gate, batch string
 		changed     []string
@@ -33,11 +36,18 @@ func TestCrash(t *testing.T) {
 		"the batch names the file":  {"tests:python", "Correct conftest.py.", nil, conftest, conftest, false},
 		"the change has the file": {"tests:python", "Add a file.", []string{"tests/conftest.py"}, conftest, conftest,
 			false},
-		"the failure is new":          {"tests:python", "Add a file.", nil, syntax, exit("another"), false},
-		"tests ran on the base":       {"tests:python", "Add a file.", nil, syntax, ran, false},
-		"the script of a red base":    {"tests:shell", "Add a file.", nil, exit("no greeting"), exit("no greeting"), false},
-		"a file that does not build":  {"tests:python", "Add a file.", nil, built, built, false},
-		"a gate of the configuration": {"own", "Add a file.", nil, syntax, syntax, false},
+		"the failure is new":         {"tests:python", "Add a file.", nil, syntax, exit("another"), false},
+		"tests ran on the base":      {"tests:python", "Add a file.", nil, syntax, ran, false},
+		"the script of a red base":   {"tests:shell", "Add a file.", nil, exit("no greeting"), exit("no greeting"), false},
+		"a file that does not build": {"tests:python", "Add a file.", nil, built, built, false},
+		"a library that no gem is named after": {"tests:ruby", "Add a file.", []string{"test/test_add.rb"}, library, library,
+			true},
+		"the library that it adds": {"tests:ruby", "Write core_assertions.", nil, library, library, false},
+		"the change has the library": {"tests:ruby", "Add a file.", []string{"lib/core_assertions.rb"}, library, library,
+			false},
+		"a warning of another compiler": {"tests:make", "Add a file.", []string{"b.c"}, compiler, compiler, true},
+		"a warning in a changed file":   {"tests:make", "Add a file.", []string{"add.c"}, compiler, compiler, false},
+		"a gate of the configuration":   {"own", "Add a file.", nil, syntax, syntax, false},
 	} {
 		s := gates.Subject{Dir: t.TempDir(), Changed: c.changed, Batch: planparse.Batch{Key: "1", Text: c.batch}}
 		if got := crash(gates.Info{Name: c.gate}, c.now, c.before, s); (got != "") != c.want {

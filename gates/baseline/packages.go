@@ -14,14 +14,15 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// absent matches what Python, Node and Ruby say about a package that is not installed. The group is its name. The
-// last two ask for the metadata of an installed package, usually of the project itself.
+// absent matches what Python, Node, Ruby and jest say about a package that is not installed. The group is its name. The
+// fourth and fifth ask for the metadata of an installed package, usually of the project itself.
 var absent = lazyre.New(`No module named '([\w.]+)|Cannot find (?:module|package) '((?:@[\w.-]+/)?[\w-][\w.-]*)|` +
 	`cannot load such file -- ([\w-]+)|No package metadata was found for ([\w.-]+)|` +
-	`The '([\w.-]+)' distribution was not found`)
+	`The '([\w.-]+)' distribution was not found|Module ([@\w./-]+) in the \w+ option was not found`)
 
 // missingPackage returns what a suite says about a package that is installed neither for the change nor for its base.
-// It returns "" if anything else is wrong, if the project itself has that name, or if the batch is about the package.
+// It returns "" if anything else is wrong, if the project itself has that name, or if the batch is about a package of
+// Python. A package that a file of the project asks for, as those of Node and Ruby must be, waits only to be installed.
 func missingPackage(rep, before gates.Report, s gates.Subject) string {
 	had := lists.SetBy(before.Findings, func(f gates.Finding) string { return absent.FindString(f.Message) })
 	said := ""
@@ -34,14 +35,15 @@ func missingPackage(rep, before gates.Report, s gates.Subject) string {
 			return ""
 		}
 		name, _, _ := strings.Cut(m[1], ".")
-		name += m[2] + m[3]
+		name += m[2] + m[3] + m[6]
 		own := m[1] != "" && ofProject(s.Dir, name)
 		if own {
 			name = m[1][strings.LastIndexByte(m[1], '.')+1:]
 		}
-		installed := m[4]+m[5] != ""
-		if !installed && (strings.Contains(s.Batch.Title+"\n"+s.Batch.Text, name) || own && !built(s.Dir, m[1]) ||
-			m[1] == "" && !declared(s.Dir, name)) {
+		installed, asked := m[4]+m[5] != "", strings.Contains(s.Batch.Title+"\n"+s.Batch.Text, name)
+		switch {
+		case installed: // only its metadata is missing
+		case m[1] == "" && !declared(s.Dir, name), m[1] != "" && (asked || own && !built(s.Dir, m[1])):
 			return ""
 		}
 		if said == "" {

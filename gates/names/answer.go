@@ -366,10 +366,10 @@ func (j *judge) abandoned(old test, red bool) string {
 	var left strings.Builder
 	for _, t := range j.after.tests {
 		if t.path == old.path {
-			left.WriteString(t.unit.Text)
+			left.WriteString(t.unit.Name + "\n" + t.unit.Text)
 		}
 	}
-	if red || !j.Plan.Abandons(old.unit.Text, left.String()) {
+	if red || !j.Plan.Abandons(old.unit.Name+"\n"+old.unit.Text, left.String()) {
 		return ""
 	}
 	return "what the plan removes" + subjectGone

@@ -346,7 +346,8 @@ func TestCompareKeepsLines(t *testing.T) {
 		at := func(file, name string, status testout.Status) []testout.Case {
 			return []testout.Case{{Name: name, Group: file, Path: file, Status: status}}
 		}
-		runs := Runs{Base: at("spec/a_spec.rb", "width counts", testout.Passed), Held: at("spec/a_spec.rb", "width counts", c.held)}
+		runs := Runs{Base: at("spec/a_spec.rb", "width counts", testout.Passed),
+			Held: at("spec/a_spec.rb", "width counts", c.held)}
 		if file, name, ok := strings.Cut(c.now, " "); ok {
 			runs.Now = at(file, name, testout.Passed)
 		}
@@ -442,23 +443,50 @@ func TestPlanWordIsNotTestName(t *testing.T) {
 
 // A test of behaviour that the plan drops may go.
 func TestPlanAbandonsBehaviour(t *testing.T) {
-	test := "def test_info_deprecated(self):\n    # passing info as positional parameter is deprecated\n    cached(cache, 1, True)\n"
+	test := "def test_info_deprecated(self):\n    # passing info as positional parameter is deprecated\n    " +
+		"cached(cache, 1, True)\n"
 	drops := "Drop support for passing \"info\" as fourth positional parameter of @cached."
 	for name, c := range map[string]struct {
 		plan, left string
 		want       bool
 	}{
-		"the plan drops it":                     {drops, "cached(info=1)", true},
-		"in a conventional subject":             {"feat!: drop support for passing info as positional parameter", "", true},
-		"another test is left that checks it":   {drops, test, false},
-		"the plan drops something else":         {"Drop support for Python 2 in cached.", "", false},
-		"the plan only mentions what it drops":  {"Correct what passing info as positional parameter dropped.", "", false},
-		"most of what it drops is not in it":    {"Drop cached info of parameter lists, wide tables, and remote hosts.", "", false},
+		"the plan drops it":                    {drops, "cached(info=1)", true},
+		"in a conventional subject":            {"feat!: drop support for passing info as positional parameter", "", true},
+		"another test is left that checks it":  {drops, test, false},
+		"the plan drops something else":        {"Drop support for Python 2 in cached.", "", false},
+		"the plan only mentions what it drops": {"Correct what passing info as positional parameter dropped.", "", false},
+		"most of what it drops is not in it": {"Drop cached info of parameter lists, wide tables, and remote hosts.", "",
+			false},
 		"two words are too few to recognize it": {"Drop positional info.", "", false},
 	} {
 		if got := PlanOf(planparse.Batch{Title: "One", Text: c.plan}).Abandons(test, c.left); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// The title of a test says what it checks, too.
+func TestPlanAbandonsTestByTitle(t *testing.T) {
+	title := "supports legacy .tool-version file"
+	gone := "@test \"" + title + "\" {\n  echo 1 > .tool-version\n  run tool local\n  [ \"$output\" = 1 ]\n}\n"
+	left := "@test \"reads the version file\" {\n  run tool local\n  [ \"$output\" = 2 ]\n}\n"
+	c := Change{Files: []File{{"test/a.bats", gone + left, left}}, Plan: PlanOf(planparse.Batch{
+		Title: "Remove support for legacy version file"})}
+	at := func(names ...string) []testout.Case {
+		out := cases("test/a.bats", names...)
+		for i := range out {
+			out[i].Path = "test/a.bats"
+		}
+		return out
+	}
+	if lost, _ := Compare(Runs{Base: at(title, "reads the version file"), Now: at("reads the version file")},
+		c); len(lost) > 0 {
+		t.Errorf("%+v", lost)
+	}
+	c.Plan = PlanOf(planparse.Batch{Title: "Tidy the version file"})
+	if lost, _ := Compare(Runs{Base: at(title, "reads the version file"), Now: at("reads the version file")},
+		c); len(lost) == 0 {
+		t.Error("no plan drops it")
 	}
 }
 

@@ -25,6 +25,8 @@ var (
 	shellSigns = lazyre.New(`[✓✔]\s*(\d+)\b[^\d]*[✗✘✖×]\s*(\d+)\b`)
 	shellTotal = lazyre.New(`(?i)\b(total|overall|all suites)\b`)
 	shellLine  = lazyre.New(`^\s*(?:\[\s*)?(PASS|PASSED|FAIL|FAILED|SKIP|SKIPPED|✓|✔|✗|✘|✖)(?:\s*\]|:|\s+-)?\s+(\S.*)$`)
+	// shellLint matches what eslint and xo print behind a cross: a finding at a line, or their number.
+	shellLint = lazyre.New(`^(?:\d+ problems? \(\d+ errors?|\d+:\d+\s)`)
 	// shellCase matches the result of one test, whose name may contain figures.
 	shellCase  = lazyre.New(`^\s*(?:PASS|FAIL|SKIP|ok|not ok)(?::| -)\s+(\S.*)`)
 	shellOnly  = lazyre.New(`(?i)^\d+\s*(?:$|[,;|/)]|(?:pass|fail|skip|error|succ|total)\w*\s*[:=])`)
@@ -88,7 +90,7 @@ func Shell(lines []string) Result {
 			open = false
 		}
 		m := shellLine.FindStringSubmatch(l)
-		if m == nil || strings.HasPrefix(l, "FAIL\t") {
+		if m == nil || strings.HasPrefix(l, "FAIL\t") || shellLint.MatchString(m[2]) {
 			continue
 		}
 		switch m[1] {

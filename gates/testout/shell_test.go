@@ -85,6 +85,7 @@ func TestShellIgnoresFalseTotals(t *testing.T) {
 	for _, text := range []string{
 		"0 errors, 3 warnings", "copied 3 files, 0 skipped", "Total: 12", "5 tests", "version 1.2.3", "build succeeded",
 		"12 errors", "compiled 3 cases",
+		"✖ 42 problems (42 errors, 0 warnings)", "  ✖  16:29  x is not defined.  no-undef",
 		"3 skipped", "the build failed 3 times", "coverage: 80% passed", "Tests: see below", "warning: password=12",
 	} {
 		if got := Shell([]string{text}); got.Known {

@@ -14,6 +14,9 @@ var (
 	miniSum    = lazyre.New(`^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) (?:skips|pendings)(?:, (\d+) omissions)?`)
 	miniBad    = lazyre.New(`^\s*(\d+\) )?(?:Failure|Error):$`) // reporters and Rails give no number
 	miniAt     = lazyre.New(`^(\S.*?)(?: \[(.+):(\d+)\]:?|:)\s*$`)
+	unitBad    = lazyre.New(`^(?:Failure|Error): (\S.*?)\(([\w:]+(?:::[^()]+)?)\)(?::(?: (\S.*))?)?$`)
+	unitAt     = lazyre.New(`^(/?\S+\.rb):(\d+):in `)
+	unitCode   = lazyre.New(`^\s*(?:=>)?\s*\d+:(?: |$)`)
 	rubyAbsent = lazyre.New(`: (cannot load such file -- \S+ \(LoadError\))$`)
 	rubyBroken = lazyre.New(`^(\S+\.rb):(\d+): (?:.*\((SyntaxError)\)|(?:syntax error, |.*: )(unexpected .+))$`)
 
@@ -91,6 +94,9 @@ func Minitest(lines []string) Result {
 		if m := rubyAbsent.FindStringSubmatch(l); m != nil {
 			absent = append(absent, Failure{Name: "build", Message: m[1], Build: true})
 		}
+		if m := unitBad.FindStringSubmatch(l); m != nil {
+			r.fail(testUnit(m, lines[i+1:min(i+40, len(lines))]))
+		}
 		head := miniBad.FindStringSubmatch(l)
 		if head == nil || i+1 >= len(lines) {
 			continue
@@ -107,6 +113,24 @@ func Minitest(lines []string) Result {
 		r.fail(f)
 	}
 	return r
+}
+
+// testUnit returns a failure of test-unit. Its place is the line of the test itself, below those of helpers.
+func testUnit(head, below []string) Failure {
+	f := Failure{Name: head[2] + "#" + head[1], Message: head[3]}
+	for _, l := range below {
+		if strings.HasPrefix(l, "=====") {
+			return f
+		}
+		if at := unitAt.FindStringSubmatch(l); at != nil {
+			if f.Path == "" || strings.Contains(l, strings.Split(head[1], "[")[0]) {
+				f.Path, f.Line = at[1], number(at[2])
+			}
+		} else if text := strings.TrimSpace(l); head[3] == "" && !unitCode.MatchString(l) {
+			f.Message = strings.TrimSpace(f.Message + " " + text)
+		}
+	}
+	return f
 }
 
 // ShUnit reads shUnit2, which counts failed assertions, and bash_unit, which has no sum.

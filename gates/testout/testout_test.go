@@ -98,6 +98,13 @@ func TestSamples(t *testing.T) {
 			{"Minitest::Result#test_bad", "test/test_sum.rb", 6, "Expected: 3", false},
 			{"Minitest::Result#test_: The sum should be whole. ", "", 0, "undefined local variable", false},
 		}},
+		"minitest-test-unit-3.5.3.txt": {passed: 2, failed: 5, skipped: 1, failures: []failure{
+			{"SumTest#test_bad", "test/test_sum.rb", 8, "sum <3> expected but was <2>", false},
+			{"SumTest#test_data[two words]", "test/test_sum.rb", 5, "<1> expected but was <2>", false},
+			{"SumTest#test_deep", "test/test_sum.rb", 17, "<5> expected but was <4>", false},
+			{"SumTest#test_raise", "test/test_sum.rb", 11, "RuntimeError: boom", false},
+			{"SumTest::with a case#test: is a sentence (really)", "test/test_sum.rb", 22, "<true> expected", false},
+		}},
 		"ava-6.4.1.txt": {passed: 4, failed: 4, skipped: 2, failures: []failure{
 			{"a › throws 3 times", "/home/ada/x/test/a.js", 7, "Error thrown in test", false},
 			{"a › rounds half up", "test/a.js", 3, "half up", false},

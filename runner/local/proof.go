@@ -213,7 +213,12 @@ type redAt struct {
 
 // redWords describes the failures at the base and the batches that must correct them.
 func (w *work) redWords(at string, red []redAt) string {
-	name := func(f gates.Finding) string { return cmp.Or(f.Test, f.Path, phrase.Fit(f.Message, 200)) }
+	name := func(f gates.Finding) string {
+		if f.Rule == gates.RuleBuild && f.Path != "" && f.Message != "" {
+			return f.Path + ": " + phrase.Fit(f.Message, 200) // such as a package that is not installed
+		}
+		return cmp.Or(f.Test, f.Path, phrase.Fit(f.Message, 200))
+	}
 	list := func(found []redAt) string {
 		var names []string
 		for _, r := range found {
