@@ -211,7 +211,7 @@ func (w wording) later() {
 
 var (
 	// asksCopy matches words of a batch that may want a copy of a file.
-	asksCopy = lazyre.New(`(?i)\b(?:cop(?:y|ies|ied)|fork\w*|duplicat\w*|vendor\w*|mov(?:e|es|ed|ing)|renam\w*|split\w*|port(?:s|ed|ing)?|variants?|versions?|templates?|snapshots?|bundle\w*|migrat\w*)\b`)
+	asksCopy = lazyre.New(`(?i)\b(?:cop(?:y|ies|ied)|fork\w*|duplicat\w*|vendor\w*|mov(?:e|es|ed|ing)|renam\w*|split\w*|variants?|versions?|templates?|snapshots?|bundle\w*|migrat\w*)\b`)
 	// mayBeCopy matches files that often are copies.
 	mayBeCopy = lazyre.New(`(?i)(?:^|/)(?:vendor|third_?party|dist|build|examples?|templates?|migrations?|locales?|i18n|generated|fixtures?|testdata)/|\.min\.|_(?:linux|darwin|windows|amd64|arm64)\.`)
 )
