@@ -216,8 +216,8 @@ var (
 	mayBeCopy = lazyre.New(`(?i)(?:^|/)(?:vendor|third_?party|dist|build|examples?|templates?|migrations?|locales?|i18n|generated|fixtures?|testdata)/|\.min\.|_(?:linux|darwin|windows|amd64|arm64)\.`)
 )
 
-// mostSame is how many lines a copy has at least.
-const mostSame = 40
+// leastSame is the number of lines from which a file may be a copy.
+const leastSame = 40
 
 // copied finds a new file with nearly all lines of another file of code, which is as before: what the batch asks for is
 // in the copy, and nobody who uses the old file gets it.
@@ -235,7 +235,7 @@ func (w wording) copied() {
 		}
 		for p, code := range w.code {
 			lines := fullLines([]byte(code))
-			if len(lines) < mostSame || slices.ContainsFunc(w.files, func(c gates.File) bool { return c.Path == p }) {
+			if len(lines) < leastSame || slices.ContainsFunc(w.files, func(c gates.File) bool { return c.Path == p }) {
 				continue
 			}
 			if lists.Count(lines, func(l string) bool { return own[l] })*10 >= len(lines)*9 {
