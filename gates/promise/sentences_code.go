@@ -220,7 +220,7 @@ var (
 const leastSame = 40
 
 // copied finds a new file with nearly all lines of another file of code, which is as before: what the batch asks for is
-// in the copy, and nobody who uses the old file gets it.
+// in the copy, and code that uses the old file does not get it.
 func (w wording) copied() {
 	if asksCopy.MatchString(w.l.Subject().Batch.Title + "\n" + w.text) {
 		return
