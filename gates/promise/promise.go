@@ -467,6 +467,7 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 		}
 		files = lists.Filter(files, func(f gates.File) bool { return f.Status != gates.Deleted && newTests(f) })
 		if len(files) == 0 || len(files) > mostUnnamed {
+			l.Skip("%d files have new tests, and the plan names none", len(files))
 			return nil
 		}
 		named = lists.Map(files, func(f gates.File) planparse.Named { return planparse.Named{Path: f.Path, Maybe: true, Line: unnamed} })
