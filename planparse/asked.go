@@ -58,6 +58,8 @@ var (
 	// askedKind matches files that are not code.
 	askedKind = lazyre.New(`(?i)\.(?:md|mdx|rst|txt|json|jsonc|ya?ml|toml|ini|cfg|conf|css|html?|xml|csproj|sln|xaml|lock|` +
 		`mod|svg|prisma|env|j2|tmpl|hbs|ejs|erb|mk|cmake|bat)$`)
+	// askedField matches a field of an object that could be the name of a file: opts.env, options.lock.
+	askedField = lazyre.New(`^(?:opts?|options|args?|props|params|ctx|self|this|req|res|process|meta)\.\w+$`)
 )
 
 // asked adds the files that a sentence outside of a Files block asks for to the promises of the batch.
@@ -223,5 +225,5 @@ func fileName(p string) bool {
 	if !looksLikePath(p) || strings.HasSuffix(p, "/") || strings.ContainsAny(p, "*<>{}[]:@") && !strings.Contains(p, "/") {
 		return false
 	}
-	return language.IsCode(p) || askedKind.MatchString(p) || path.Ext(p) == "" && !strings.Contains(p, "/")
+	return language.IsCode(p) || askedKind.MatchString(p) && !askedField.MatchString(p) || path.Ext(p) == "" && !strings.Contains(p, "/")
 }

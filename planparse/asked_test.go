@@ -47,6 +47,7 @@ func TestSentencesAskForFiles(t *testing.T) {
 		"- Create a class like `src/base.py`":                             "",
 		"- Create tests for `src/a.py`":                                   "",
 		"- Create the branch `feature/x`":                                 "",
+		"- Add `opts.env`, the prefix of variables":                       "",
 		"- Create `User.find`":                                            "",
 		"- Create `/etc/hosts.json`":                                      "",
 		"- Update `README.md` if needed":                                  "",

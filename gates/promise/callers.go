@@ -245,7 +245,7 @@ func (w wording) unmoved(e effects) bool {
 			asks := makes.MatchString(before) || verb != nil && !resting.MatchString(verb[1]) || also.MatchString(after) ||
 				i == 0 && supports.MatchString(before) && strings.Trim(after, ". ") == "" && !beside.MatchString(before)
 			if !asks || asIs.MatchString(text) || described.MatchString(text) || otherThing.MatchString(before) ||
-				!e.old[m.name] || !e.asBefore(m.name) || w.otherwise(m) || e.aside(m.name) {
+				!e.old[m.name] || !e.asBefore(m.name) || w.otherwise(m) || e.aside(m.name, "") {
 				continue
 			}
 			w.broken(RuleNotCorrected, "", "the batch changes what "+m.name+
@@ -256,10 +256,64 @@ func (w wording) unmoved(e effects) bool {
 	return false
 }
 
+var (
+	// taskHead matches the heading of a task without its number, and goal what such a heading says that a function does.
+	taskHead = lazyre.New(`(?m)^#{2,6}\s+(?:(?:Task|Step)\s+[\w.]+\s*[:.—–-]\s*)?(.+)$`)
+	goal     = lazyre.New("^\\W*(?:\\w+[.:#]+)*(\\w{3,})(?:\\([^)`]*\\))?`? (?:also |now |only )*" +
+		`(?:refuse|reject|check|validate|raise|throw|limit|warn|accept|take|return|support|handle|read|write|print|ignore|skip)s\b`)
+	// doneBy matches the words before functions that all do what a sentence says.
+	doneBy = lazyre.New(`(?i)\b(?:is|are|be)\s(?:\w+\s)?(?:refused|rejected|accepted|checked|validated|raised|thrown|returned|supported|handled|reported|skipped|limited)\b[^.;]*?\bby\s`)
+)
+
+// untold finds an old function that is as before, although the heading of a task says what it does from now on, or the
+// only sentence of the task, or a sentence says this of several functions, one of which has changed.
+func (w wording) untold(e effects) bool {
+	if len(e.changed) == 0 || e.loose || goesAway.MatchString(w.text) {
+		return false
+	}
+	var list []string
+	heads := taskHead.FindAllStringSubmatchIndex(w.text, -1)
+	for i, at := range heads {
+		body := w.text[at[1]:]
+		if i+1 < len(heads) {
+			body = w.text[at[1]:heads[i+1][0]]
+		}
+		said := []string{w.text[at[2]:at[3]]}
+		if all := fullLines([]byte(sentence.ReplaceAllString(body, "\n"))); len(all) == 1 {
+			said = append(said, all[0])
+		}
+		for _, text := range said {
+			if m := goal.FindStringSubmatch(text); m != nil && !asIs.MatchString(text) && !described.MatchString(text) {
+				list = append(list, m[1])
+			}
+		}
+	}
+	for _, text := range w.sentences {
+		if at := doneBy.FindStringIndex(text); at != nil && !asIs.MatchString(text) && !described.MatchString(text) {
+			by := lists.Map(mentionsIn(text[at[1]:]), func(m mention) string { return m.name })
+			if slices.ContainsFunc(by, func(n string) bool { return e.old[n] && e.changed[n] }) {
+				list = append(list, by...)
+			}
+		}
+	}
+	for _, name := range list {
+		if e.asBefore(name) && !e.aside(name, w.text) {
+			w.broken(RuleNotCorrected, "", "the batch says what "+name+
+				" does from now on, but neither it nor a function that it calls has changed", "change "+name+" itself")
+			return true
+		}
+	}
+	return false
+}
+
 // aside reports whether the change may have an effect on a function that it neither changes nor makes call new code: it
-// changes an old function that does not call this one, and may set what it reads, or code that runs without its name.
-func (e effects) aside(name string) bool {
+// changes an old function that the text does not name and that does not call this one, and may set what it reads, or
+// code that runs without its name.
+func (e effects) aside(name, text string) bool {
 	for n := range e.changed {
+		if names(text, n) {
+			continue
+		}
 		if implicit.MatchString(n) || e.old[n] && !reaches(e.all, n, map[string]bool{name: true}) {
 			return true
 		}

@@ -54,6 +54,13 @@ var demands = []demand{
 		lazyre.New(`(?:\.|@)\w+(?:\[[^\]]*\]\s*(?:\|\|)?=[^=]|\.(?:append|push|set|put|add|insert)\()`),
 		lazyre.New(`(?i)\bshift|delete|\bpop|\bdel\b|evict|lru|remove|discard|trunc|slice|splice|max_?len|\bdrop|clear|deque|\bring\b|reject|` +
 			`\[-?\w*:|:-?\w+\]|\b(?:first|last|take)\(`), true},
+	{"milliseconds", lazyre.New(`(?i)\b(?:number of|returns?|as|in) milliseconds\b`),
+		lazyre.New(`total_seconds\(\)|\btime\.time\(\)|\b(?:monotonic|perf_counter)\(\)|\.Seconds\(\)|\.getSeconds\(\)|\bTime\.now\b`),
+		lazyre.New(`(?i)1_?000|1e3|milliseconds?\s*[=)]|\bms\(`), true},
+	{"input that stays as it is",
+		lazyre.New(`(?i)\b(?:must not|never|without) (?:be(?:ing)? )?(?:reorder\w*|sort\w*|mutat\w*)\b`),
+		lazyre.New(`\bsort\.(?:Sort|Stable|Slice|SliceStable|Strings|Ints)\(|\bslices\.(?:Sort\w*|Reverse)\(|\w\.(?:sort|reverse)\(|\.(?:sort|reverse)!`),
+		lazyre.New(`(?i)\bcopy|clone|append|slice\(|\.\.\.\w|\bsorted|\blist\(|\.dup\b|\[:\]|\bmake\(|\bArray\.from|concat\(|to(?:Sorted|Reversed)|\.collect\(`), true},
 	{"a file that only its owner reads", lazyre.New(`(?i)\bmode ` + "`?" + `0?o?600\b`),
 		lazyre.New(writesFile), lazyre.New(`(?i)600|S_I[RW]USR|umask|mkstemp|NamedTemporary|CreateTemp|tempfile|u=rw`),
 		false},
@@ -119,10 +126,12 @@ func (w wording) keptOptions() {
 
 var (
 	// drops matches new code that goes on after an error as if there was none.
-	drops = lazyre.New(`(?m)^[ \t]*except\b[^\n]*:\n[ \t]+(?:pass|continue|[\w.]+ = [^\n]*|return(?: (?:None|\[\]|\{\}|""|''|[a-z]\w*))?)$|` +
+	drops = lazyre.New(`(?m)^[ \t]*except\b[^\n]*:\n[ \t]*(?:pass|continue|[\w.]+ = [^\n]*|return(?: (?:None|\[\]|\{\}|""|''|[a-z]\w*))?)$|` +
 		`\bcontextlib\.suppress\(|\bcatch\s*(?:\(\w*\)\s*)?\{\s*(?:\}|(?:continue|return(?: (?:null|undefined|\[\]|\{\}|''|""|[a-z]\w*))?|[\w.]+ = [^;\n]*);?\s*\})|` +
 		`\bif err != nil \{\s*(?:continue|return(?: [^\n]*\bnil)?)\n\s*\}|\brescue\b[^\n]*\n\s*(?:nil|next|\[\]|\{\}|"")\s*$|\brescue nil\b|` +
 		`\bErr\(_\) => (?:continue|\{\}|\(\))`)
+	// propagated matches an error that the caller must see.
+	propagated = lazyre.New(`(?i)\b(?:errors?|exceptions?)\b[^.;]*\b(?:reach|propagat\w+|bubbles?|pass(?:es)? through)\b`)
 	// mayDrop matches words of a batch that has a use for what is not right.
 	mayDrop = lazyre.New(`(?i)\b(?:skip\w*|ignor\w*|defaults?|falls? back|fallback\w*|best effort|continues?|empty|tolera\w*|optional\w*|none|nil|null|undefined|silent\w*|` +
 		`missing|exists?|retr(?:y|ies)|until|warn\w*|logs?|lenient\w*|otherwise)\b`)
@@ -135,12 +144,15 @@ func (w wording) swallowed() {
 		return
 	}
 	for i, text := range w.sentences {
-		at := reported.FindStringIndex(text)
+		at, through := reported.FindStringIndex(text), propagated.FindStringIndex(text)
+		if at == nil {
+			at = through
+		}
 		if at == nil || refused.MatchString(text[:at[0]]) || described.MatchString(text) || w.contrasted(i) {
 			continue
 		}
 		others := strings.Join(slices.Concat(w.sentences[:i], w.sentences[i+1:]), " ")
-		if m := drops.FindString(w.added); m != "" && !mayDrop.MatchString(others) {
+		if m := drops.FindString(w.added); m != "" && (through != nil || !mayDrop.MatchString(others)) {
 			w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code drops one: "+
 				shown(m),
 				"report it where the batch says so, and test it")

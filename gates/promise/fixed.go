@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
@@ -49,12 +50,25 @@ var (
 	assigned = lazyre.New(`^\s*(?::[^=\n]+)?[-+*/|&]?=[^=>~]`)
 )
 
+// notDone matches a sentence about what an old function does not do.
+var notDone = lazyre.New("(?i)\\b(?:is|are|be) (?:not|never|no longer) (?:\\w+ )?\\w+ by\\s+`|`(?:\\([^)]*\\))? (?:skips|ignores|leaves out|does not|never)\\b")
+
+// heldBack reports whether a sentence with the word says what an old function does not do. A field of this name must
+// then be read.
+func (w wording) heldBack(word string) bool {
+	return slices.ContainsFunc(w.sentences, func(s string) bool {
+		return notDone.MatchString(s) && names(s, word) && slices.ContainsFunc(mentionsIn(s), func(m mention) bool {
+			return w.anywhere(func(_, code string) bool { return language.Functions(code)[m.name] != "" })
+		})
+	})
+}
+
 // unreadFields finds fields that the change sets, that its tests read and no code does, and that the batch does not
 // name: they make tests pass without any effect.
 func (w wording) unreadFields() {
 	for _, m := range fieldSet.FindAllStringSubmatch(w.added, -1) {
 		name := m[1]
-		if names(w.text, name) || !regexp.MustCompile(`\.`+name+`\b`).MatchString(w.tests) ||
+		if names(w.text, name) && !w.heldBack(name) || !regexp.MustCompile(`\.`+name+`\b`).MatchString(w.tests) ||
 			slices.ContainsFunc(w.files, func(f gates.File) bool { return product(f) && names(f.Before, name) }) {
 			continue
 		}

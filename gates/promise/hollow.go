@@ -14,7 +14,7 @@ import (
 )
 
 // frameLines match lines that each file has, whatever it does.
-const frameLines = `^[ \t]*(?:package \w+|pass|export \{\};?|module\.exports = \{\};?|['"]use strict['"];?)[ \t]*$`
+const frameLines = `^[ \t]*(?:package \w+|export \{\};?|module\.exports = \{\};?|['"]use strict['"];?)[ \t]*$`
 
 // skeletonWords match words of a batch that asks for code without a function.
 const skeletonWords = `stubs?|placeholders? (?:implementation|function|method|module|class|file|code|page|command|for|only)\w*|(?:as|add|create|only|just|with) (?:an? )?placeholders?|skeletons?|scaffold\w*|not.?implemented|unimplemented|todo!`
@@ -38,7 +38,7 @@ var (
 	// remarks matches comments and docstrings on lines of their own.
 	remarks = lazyre.New(`(?m)^[ \t]*(?:(?:#|//[/!]?)(?:[ \t].*)?|"""[^"\n]*"""|/\*(?s:.*?)\*/)[ \t]*$`)
 	// filler matches what says nothing: comments, the frame of a file, and promises to write it later.
-	filler = lazyre.New(`(?m)/\*(?s:.*?)\*/|^\s*(?:#(?:[ \t!#]|$)|//|--|;|%).*$|"""(?s:.*?)"""|` + frameLines + `|` +
+	filler = lazyre.New(`(?m)/\*(?s:.*?)\*/|^\s*(?:#(?:[ \t!#]|$)|//|--|;|%).*$|"""(?s:.*?)"""|^[ \t]*pass[ \t]*$|` + frameLines + `|` +
 		`(?i)\b(?:todo|tbd|fixme|to be (?:done|written)|coming soon|work in progress|lorem ipsum)\b[^\n]*|(?i)\[(?:insert|your|add|describe)\b[^\]\n]*\]`)
 )
 

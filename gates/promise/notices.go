@@ -60,7 +60,7 @@ func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRu
 			if root.MatchString(module) || names(strings.ToLower(files[at].After), strings.ToLower(module)) ||
 				path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
 				for _, a := range f.AddedLines() {
-					if name := language.Declared(a.Text); len(name) > 2 && !declaredIn(f.Before, a.Text) && names(files[at].After, name) &&
+					if name := freshName(f, a.Text); len(name) > 2 && names(files[at].After, name) &&
 						!built.MatchString(files[at].After) {
 						unused = name
 					}
@@ -253,7 +253,8 @@ var (
 	wrongNow = lazyre.New(`(?i)\b(?:today|currently|at present|so far|wrong(?:ly)?|bugs?|incorrect\w*|crash\w*|panics?|ignores?|broken)\b|` +
 		`(?m)(?:^[^\w\n]*(?:(?:Task|Step) [\w.]+\W+)?|[.!?]\s+)(?:Fix|Correct|Repair)\b`)
 	// asksTests matches a text that asks for tests.
-	asksTests = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b|\bwith (?:an? |its |new |own )*(?:tests?|specs?|examples?)\b`)
+	asksTests = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b|\bwith (?:an? |its |new |own )*(?:tests?|specs?|examples?)\b|` +
+		"(?m)(?:^|[.;]\\s+)Tests? (?:with|in|go|goes)\\b[^.;]*`[^`\n]+`(?:,[^.;]*)?(?:[.;]|$)")
 	// unseenFault matches a text about a fault that a test often cannot show.
 	unseenFault = lazyre.New(`(?i)\b(?:races?|racy|flak\w*|leak\w*|deadlock\w*|perform\w*|slow\w*|speed\w*|efficien\w*|optimi[sz]\w*|memory|` +
 		`alloc\w*|threads?|concurren\w*|refactor\w*|typing|types?|annotat\w*|lint\w*|compil\w*|platforms?|systems?|characteri[sz]\w*)\b|\b[Oo]n (?:Windows|macOS|Linux)\b`)
@@ -329,6 +330,18 @@ func declaredIn(text, line string) bool {
 		}
 	}
 	return false
+}
+
+// freshName returns the name of the function or class that a line declares, if the old version of its file had none of
+// this name.
+func freshName(f gates.File, line string) string {
+	if m := declaredType.FindStringSubmatch(line); m != nil && !names(f.Before, m[1]) {
+		return m[1]
+	}
+	if name := language.Declared(line); name != "" && !declaredIn(f.Before, line) {
+		return name
+	}
+	return ""
 }
 
 func names(text, name string) bool {

@@ -120,7 +120,7 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 		out = append(out, gates.New(info("files", gates.Costly, ""),
 			func(ctx context.Context, l *gates.Look) error { return o.files(ctx, l, files) }))
 	}
-	if len(tests) > 0 {
+	if len(tests) > 0 || asksTests.MatchString(fenced.ReplaceAllString(b.Text, "")) {
 		out = append(out, o.inRoom(
 			gates.New(info("tests", gates.Costly, ""),
 				func(ctx context.Context, l *gates.Look) error { return o.tests(ctx, l, tests) })))
@@ -456,9 +456,22 @@ func placeholder(p string) bool {
 		strings.Contains(p, "NNN") || strings.Contains(p, "XXX")
 }
 
-// tests runs the test files that the batch names, one by one.
+// tests runs the test files that the batch names, one by one. If it asks for tests and names no file of them, these are
+// the files of the change with new tests.
 func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Named) error {
 	ran, blind := 0, []unseen{}
+	if len(named) == 0 {
+		files, _, err := gates.Files(ctx, l.Subject().Diff, func(c gates.Change) bool { return language.IsTest(c.Path) })
+		if err != nil {
+			return err
+		}
+		files = lists.Filter(files, func(f gates.File) bool { return f.Status != gates.Deleted && newTests(f) })
+		if len(files) == 0 || len(files) > mostUnnamed {
+			l.Skip("%d files have new tests, and the plan names none", len(files))
+			return nil
+		}
+		named = lists.Map(files, func(f gates.File) planparse.Named { return planparse.Named{Path: f.Path, Maybe: true, Line: unnamed} })
+	}
 	for _, n := range named {
 		if placeholder(n.Path) {
 			l.Note("%s: the plan does not say which file is meant", n.Path)
@@ -495,13 +508,23 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 	}
 	if !slices.ContainsFunc(blind, func(u unseen) bool { return u.what == "" }) { // the others may check what one does not
 		for _, u := range blind {
-			o.broken(l, RuleNotices, u.file, fmt.Sprintf("line %d of the plan: %s", u.line, u.what),
+			where := fmt.Sprintf("line %d of the plan: ", u.line)
+			if u.line == unnamed {
+				where = "the batch asks for tests: "
+			}
+			o.broken(l, RuleNotices, u.file, where+u.what,
 				"compare the results of the new code with the values that they must have")
 		}
 	}
 	l.Note("%d of %s with tests that ran", ran, phrase.Count(len(named), "test file"))
 	return nil
 }
+
+// mostUnnamed limits the files of tests of a batch that names none. Each costs several runs of its tests.
+const mostUnnamed = 3
+
+// unnamed is the line of the plan of a file that it does not name.
+const unnamed = -1
 
 // unseen says why the tests of a file notice nothing; "" if they do.
 type unseen struct {
@@ -558,6 +581,7 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 		}
 	}
 	switch {
+	case n.Line == unnamed: // the plan does not say that this file has its tests
 	case why != "":
 		o.broken(l, RuleNoTests, files[0],
 			fmt.Sprintf("line %d of the plan: the batch adds tests here, but none of them ran: %s", n.Line, why),

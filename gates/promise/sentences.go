@@ -106,13 +106,14 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	e, known := w.effects()
 	if !known || !w.unwired(e) {
 		w.calls()
-		if known && !w.unmoved(e) {
+		if known && !w.unmoved(e) && !w.untold(e) {
 			w.corrected(e)
 			w.remarked(e)
 		}
 	}
 	w.options()
 	w.cases()
+	w.units()
 	w.values()
 	w.answers()
 	if !w.special() && !w.answered() && !w.rowCases() {
@@ -125,6 +126,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.untested()
 	w.later()
 	w.kept()
+	w.copied()
 	w.checkGone()
 	w.ordered()
 	w.demanded()
@@ -592,6 +594,32 @@ func (w wording) cases() {
 					", but no code does the work of "+
 					strings.Join(miss, ", "), "write the missing case")
 			}
+		}
+	}
+}
+
+// unitList matches a list of values with units, and aUnit the unit of one.
+var (
+	unitList = lazyre.New("(?:`\\d+[a-z]+`,? ?(?:and |or )?){3,}")
+	aUnit    = lazyre.New("\\d([a-z]+)`")
+)
+
+// units finds units of listed values, such as `5s`, `2m` or `1h`, of which new code has some and others not.
+func (w wording) units() {
+	for _, text := range unitList.FindAllString(w.text, -1) {
+		var miss []string
+		have, code := 0, strings.ToLower(w.added)
+		for _, m := range aUnit.FindAllStringSubmatch(text, -1) {
+			if names(code, m[1]) || regexp.MustCompile(`[a-z]`+m[1]+`\b.*[:=]`).MatchString(code) {
+				have++
+			} else {
+				miss = lists.Add(miss, m[1])
+			}
+		}
+		if have >= 2 && len(miss) > 0 && len(miss) <= have {
+			w.broken(RuleCaseMissing, "", "the batch lists "+strings.TrimSpace(text)+", but no code knows the unit "+
+				strings.Join(miss, " and "), "write the missing case")
+			return
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // corrects matches a sentence that wants a function to be corrected.
@@ -209,6 +210,43 @@ func (w wording) later() {
 }
 
 var (
+	// asksCopy matches words of a batch that may want a copy of a file.
+	asksCopy = lazyre.New(`(?i)\b(?:cop(?:y|ies|ied)|fork\w*|duplicat\w*|vendor\w*|mov(?:e|es|ed|ing)|renam\w*|split\w*|variants?|versions?|templates?|snapshots?|bundle\w*|migrat\w*)\b`)
+	// mayBeCopy matches files that often are copies.
+	mayBeCopy = lazyre.New(`(?i)(?:^|/)(?:vendor|third_?party|dist|build|examples?|templates?|migrations?|locales?|i18n|generated|fixtures?|testdata)/|\.min\.|_(?:linux|darwin|windows|amd64|arm64)\.`)
+)
+
+// leastSame is the number of lines from which a file may be a copy.
+const leastSame = 40
+
+// copied finds a new file with nearly all lines of another file of code, which is as before: what the batch asks for is
+// in the copy, and code that uses the old file does not get it.
+func (w wording) copied() {
+	if asksCopy.MatchString(w.l.Subject().Batch.Title + "\n" + w.text) {
+		return
+	}
+	for _, f := range w.files {
+		if f.Status != gates.Added || !product(f) || mayBeCopy.MatchString(f.Path) {
+			continue
+		}
+		own := map[string]bool{}
+		for _, line := range fullLines([]byte(w.code[f.Path])) {
+			own[line] = true
+		}
+		for p, code := range w.code {
+			lines := fullLines([]byte(code))
+			if len(lines) < leastSame || slices.ContainsFunc(w.files, func(c gates.File) bool { return c.Path == p }) {
+				continue
+			}
+			if lists.Count(lines, func(l string) bool { return own[l] })*10 >= len(lines)*9 {
+				w.broken(RuleOldKept, f.Path, "the change adds a copy of "+p+", which is as before", "change "+p+" itself")
+				return
+			}
+		}
+	}
+}
+
+var (
 	replaces = lazyre.New(`(?i)\bremove the old\b|\bin place of\b|\breplace (?:it|\w+|the \w+) (?:by|with)\b|\binstead of its\b`)
 	keeps    = lazyre.New(`(?i)\bfall(?:s|ing)?[- ]?back|\bextract|\bhelper|\bsplit|\bwrap|\bkeep`)
 	branches = lazyre.New(`\b(?:try|except|catch|rescue|if|else|match|unwrap_or\w*)\b|\|\||\?\?`)
@@ -250,8 +288,11 @@ func (w wording) kept() {
 }
 
 var (
-	staysSame = lazyre.New(`(?i)\b(?:stays?|remains?) (?:the same|as (?:it|they) (?:is|are)|unchanged)|\b(?:does|do|must|should) not change\b|\bmust still (?:refuse|reject|raise|throw)|\bkeeps? (?:refusing|rejecting|raising|throwing)`)
-	refusal   = lazyre.New(`\b(?:raise|throw)\b|\breturn\b.*(?:Errorf|errors\.New|\bErr\w*)`)
+	staysSame = lazyre.New(`(?i)\b(?:stays?|remains?) (?:the same|as (?:it|they) (?:is|are)|unchanged)|\b(?:does|do|must|should) not change\b|\bmust still (?:refuse|reject|raise|throw)|\bkeeps? (?:refusing|rejecting|raising|throwing)|` +
+		`\bkeeps? (?:(?:the|its|their|all|our) )+(?:guards?|checks?|validations?|behaviou?rs?)\b|\b(?:do not|don't) change (?:the|any) behaviou?r\b`)
+	// handlesErrors matches words of a batch that may want an error to be caught.
+	handlesErrors = lazyre.New(`(?i)\b(?:errors?|exceptions?|rais|throw|catch|caught|handl|robust|fail|crash|skip|ignor|fall|best effort|toler|retr|missing|lenient)\w*`)
+	refusal       = lazyre.New(`\b(?:raise|throw)\b|\breturn\b.*(?:Errorf|errors\.New|\bErr\w*)`)
 )
 
 // checkGone finds functions that refuse less than before although the batch says that what they do stays.
@@ -269,6 +310,23 @@ func (w wording) checkGone() {
 				!refusal.MatchString(all) {
 				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+
 					" no longer refuses what it refused", "restore the check")
+				return
+			}
+			if now[name] == was || now[name] == "" {
+				continue
+			}
+			for _, m := range comparedText.FindAllStringSubmatch(was, -1) {
+				if !w.anywhere(func(_, code string) bool { return strings.Contains(code, unquoted(m[1])) }) {
+					w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+" no longer compares with "+
+						m[1]+", and no other code does", "restore the check")
+					return
+				}
+			}
+			same := slices.ContainsFunc(w.sentences, func(s string) bool { return staysSame.MatchString(s) && names(s, name) })
+			if drops.MatchString(now[name]) && !drops.MatchString(was) && (same || !handlesErrors.MatchString(w.text)) {
+				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+" now drops an error: "+
+					shown(drops.FindString(now[name])), "report the error as before")
+				return
 			}
 		}
 	}

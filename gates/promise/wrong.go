@@ -96,7 +96,7 @@ func wrongLines(f gates.File) (out []wrongLine) {
 		}
 		above = append(above, i)
 		if f.Status != gates.Added && !slices.ContainsFunc(above, func(at int) bool {
-			return language.Declared(lines[at]) != "" && added[at] && !declaredIn(f.Before, lines[at])
+			return added[at] && freshName(f, lines[at]) != ""
 		}) {
 			continue
 		}
