@@ -67,8 +67,7 @@ func (r *runReader) mark(m *mark) {
 	case label == "verify":
 		before, span, _, found := cutSpan(string(rest))
 		if found && strings.Contains(span, " ") && !isCode(span) && !containsAny(before, ". ", "。") {
-			r.add(m.line, span)
-			r.expectIn(string(rest))
+			r.addAll(m.line, string(rest))
 			r.blockRun = false
 		}
 	case label == "expected":
@@ -208,7 +207,7 @@ func expectNote(note []byte) []byte {
 func (r *runReader) readRun(m *mark, rest []byte) {
 	text := string(rest)
 	r.expect, r.waiting = false, false
-	_, span, after, found := cutSpan(text)
+	_, span, _, found := cutSpan(text)
 	if found && isCode(span) {
 		return
 	}
@@ -218,17 +217,24 @@ func (r *runReader) readRun(m *mark, rest []byte) {
 		}
 		return
 	}
-	r.add(m.line, span)
-	for { // "Run: `a` and `b`"
+	r.addAll(m.line, text)
+	r.blockRun = true
+}
+
+// addAll adds the commands of "`a` and `b`", and the expectation behind them.
+func (r *runReader) addAll(line int, text string) {
+	_, span, after, _ := cutSpan(text)
+	r.add(line, span)
+	for {
 		between, next, tail, more := cutSpan(after)
-		if !more || strings.Trim(strings.NewReplacer("and", "", "then", "", "&&", "").Replace(between), " ,;+") != "" {
+		if !more || isCode(next) ||
+			strings.Trim(strings.NewReplacer("and", "", "then", "", "&&", "").Replace(between), " ,;+") != "" {
 			break
 		}
-		r.add(m.line, next)
+		r.add(line, next)
 		after = tail
 	}
 	r.expectIn(after)
-	r.blockRun = true
 }
 
 var expects = lazyre.New(`(?i)(expect(?:ed)?)|must pass`)

@@ -137,6 +137,7 @@ func atoi(s string) int {
 // build detects the format by its units, in the order of their reliability, and reads the plan by the rules of the
 // format.
 func (b *builder) build() {
+	b.mvpAsPhase()
 	b.repeats()
 	f := b.facts()
 	switch {

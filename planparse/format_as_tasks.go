@@ -32,6 +32,7 @@ func (b *builder) taskList(f facts) bool {
 			return found
 		}
 	}
+	remains := f.top == 0 && b.remains()
 	holds := false // the parent has a task
 	for _, m := range b.heads {
 		if parent > 0 && m.level <= parent {
@@ -43,7 +44,8 @@ func (b *builder) taskList(f facts) bool {
 		case parent > 0 && m.level == parent+1 && f.top == 0 && m.unit.kind == unitNone && ticketTask(m):
 			found, holds = true, true
 		case holds: // "#### 2. Training tasks" in a task
-		case f.top == 0 && (b.listsSteps(m) || m != b.title && strings.HasSuffix(bareTitle(title), " tasks")),
+		case remains && m.head == b.title && m.unit.kind == unitNone && !isLater(title) && !completedTitle(title),
+			f.top == 0 && (b.listsSteps(m) || m != b.title && strings.HasSuffix(bareTitle(title), " tasks")),
 			slices.Contains([]string{"tasks", "subtasks", "steps", "implementation steps", "implementation tasks"}, title):
 			parent = m.level
 		}
@@ -139,6 +141,32 @@ func (b *builder) isSkill() bool {
 	name, _ := b.front.value("name")
 	what, _ := b.front.value("description")
 	return what != "" && skillName.MatchString(name)
+}
+
+// remains reports whether the title of the plan says that all of it is still to be done: "TODO", "Parser — open tasks".
+func (b *builder) remains() bool {
+	return b.title != nil &&
+		slices.ContainsFunc(strings.Split(strings.NewReplacer(": ", " — ", " – ", " — ", " - ", " — ").
+			Replace(b.plan.Title), " — "), remainingTitle)
+}
+
+// mvpAsPhase makes the first phase of "## MVP requirements" before "## Phase 2: Title", if no other phase is before it.
+func (b *builder) mvpAsPhase() {
+	first := slices.IndexFunc(b.heads, func(m *mark) bool { return m.unit.ok && m.unit.word == "phase" })
+	if first < 1 || b.heads[first].unit.id != "2" {
+		return
+	}
+	for _, m := range slices.Backward(b.heads[:first]) {
+		if m.level > b.heads[first].level {
+			continue
+		}
+		title := plain(m.text)
+		if m.level == b.heads[first].level && m.unit.kind == unitNone &&
+			strings.HasPrefix(strings.ToLower(title)+" ", "mvp ") {
+			m.unit = &unit{kind: b.heads[first].unit.kind, word: "phase", id: "1", title: title, ok: true}
+		}
+		return
+	}
 }
 
 // stepsAsTasks turns step headings into tasks, for a plan without other units.
@@ -262,7 +290,8 @@ func (b *builder) changesAsTasks() bool {
 var linkedUnit = lazyre.New(`^\[([^\]]+?)(?:\.md)?\]\([^)]+\)(.*)$`)
 
 // boldUnits makes headings of the lines and items "**Phase 1: Title**" of a plan, if no heading and no box ("- [ ] Task
-// 1: Title") is a unit of work and no step has boxes, and else of all bold lines if "**Steps**" is one, as Copilot writes it.
+// 1: Title") is a unit of work and no step has boxes, and else of all bold lines if "**Steps**" is one, as Copilot
+// writes it.
 func (b *builder) boldUnits() {
 	if slices.ContainsFunc(b.heads, func(m *mark) bool {
 		return m != b.title && m.unit.ok && m.unit.kind < unitStep && m.unit.kind != unitNone
@@ -344,9 +373,9 @@ func (b *builder) listAsTasks() bool {
 		number int
 	}
 	var items []item
-	var head, first *mark                                 // the heading, the heading of the first item
-	last, bullets := 0, false                             // the last number; whether bullets count
-	all := b.title != nil && remainingTitle(b.plan.Title) // "# TODO": so do those of each chapter
+	var head, first *mark     // the heading, the heading of the first item
+	last, bullets := 0, false // the last number; whether bullets count
+	all := b.remains()        // so do those of each chapter
 	for _, m := range b.marks {
 		switch {
 		case m.kind == markHeading:

@@ -31,6 +31,7 @@ var keywords = sync.OnceValue(func() map[string]keyword {
 		unitSpan: {"day tag día jour gün день", "week woche semana semaine hafta vecka tydzień неделя 周 週", "sprint спринт",
 			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa aşama etap этап", "part parte partie teil часть",
 			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream", "stream", "increment",
+			"priority prioridad prioridade",
 			"version versión versão версия 版本 バージョン 버전"},
 		unitTask: {"task ticket aufgabe tâche tache tarea tarefa attività görev задача 任务 任務 タスク 작업 태스크",
 			"iteration iteração iteración itération итерация 迭代 イテレーション"},
@@ -209,7 +210,8 @@ func bareTitle(title string) string {
 func stepsTitle(title string) bool {
 	title = bareTitle(title)
 	if words := strings.Fields(title); len(words) > 1 &&
-		slices.Contains([]string{"plan", "steps", "order", "phases", "sequence", "stages", "slices"}, words[len(words)-1]) {
+		slices.Contains([]string{"plan", "steps", "order", "phases", "sequence", "stages", "slices", "breakdown"},
+			words[len(words)-1]) {
 		noun, before := words[len(words)-1], words[len(words)-2]
 		known := lists.Count(words, func(word string) bool {
 			return slices.Contains([]string{"implementation", "development", "delivery", "refactor", "refactoring", "migration",
@@ -235,15 +237,17 @@ func stepsTitle(title string) bool {
 
 // remainingTitle reports whether a heading says that the items below it are still to be done.
 func remainingTitle(title string) bool {
+	title = strings.TrimSuffix(bareTitle(title), " priorities") // "Near-term priorities"
 	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending",
 		"planned", "pending tasks", "pending work", "future work", "planned improvements", "now", "next", "later",
 		"near term", "near-term", "near-term focus", "near-term tasks", "short term", "short-term",
 		"medium term", "medium-term",
 		"mid-term", "mid-term direction", "longer term", "long term", "long-term", "long-term direction", "todo",
-		"to do", "to-do", "todos", "open tasks", "next actions", "action items", "待办", "待办事项", "待办任务", "剩余任务", "残タスク",
+		"to do", "to-do", "todos", "open todo", "open todos", "open tasks", "immediate", "next actions", "action items", "待办",
+		"待办事项", "待办任务", "剩余任务", "残タスク",
 		"残作業", "やること", "次のアクション", "할 일", "남은 작업", "offene aufgaben", "tareas pendientes", "pendientes",
 		"proximas acciones", "tarefas pendentes", "pendencias", "proximas acoes", "taches restantes", "a faire",
-		"prochaines actions", "осталось сделать", "оставшиеся задачи", "что осталось"}, bareTitle(title))
+		"prochaines actions", "осталось сделать", "оставшиеся задачи", "что осталось"}, title)
 }
 
 // changesTitle reports whether a title, in lower case, only says that changes follow.
@@ -286,7 +290,8 @@ func column(header string) string {
 // planTitle reports whether the tables below a heading may be the plan.
 func planTitle(title string) bool {
 	return stepsTitle(title) ||
-		containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone", "breakdown", "phasing",
+		containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone", "breakdown",
+			"phasing",
 			"meilenstein", "schedule", "timeline", "backlog", "sprint", "aufgaben", "план", "задач", "этап",
 			"дорожная карта", "tarefas", "tareas", "cronograma", "etapas", "étapes", "tâches", "计划", "任务", "阶段",
 			"里程碑", "計画", "タスク", "フェーズ", "バックログ", "ロードマップ", "작업", "계획", "단계", "로드맵")
@@ -302,7 +307,8 @@ func saysProgress(title string) bool {
 
 // saysSchedule reports whether a heading is above a calendar of work that other headings describe.
 func saysSchedule(title string) bool {
-	return containsAny(strings.ToLower(title), "schedule", "timeline", "cronograma", "calendario", "calendrier", "zeitplan",
+	return containsAny(strings.ToLower(title), "schedule", "timeline", "cronograma", "calendario", "calendrier",
+		"zeitplan",
 		"时间表", "時間表", "スケジュール", "일정", "график")
 }
 
