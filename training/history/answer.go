@@ -18,14 +18,33 @@ func (w *work) asks(path string) bool {
 	return !language.ServesTests(path) || aboutTests.MatchString(w.task)
 }
 
+// gone returns the names of the symbols that the change of code removes or renames.
+func (w *work) gone() []string {
+	var out []string
+	for _, c := range w.changes {
+		if c.before == nil || language.ServesTests(c.path) {
+			continue
+		}
+		for _, x := range c.before.symbols {
+			if c.after == nil || len(c.after.find(x.short)) == 0 {
+				out = lists.Add(out, x.short)
+			}
+		}
+	}
+	return out
+}
+
 // answer returns the part of a commit that its task asks for. Examples of plans and edits are about that part alone,
-// and show the rest as unchanged code.
+// and show the rest as unchanged code. Tests of removed names belong to it, because they could not stay.
 func (w *work) answer() *work {
 	a := *w
 	a.changes, a.beside = nil, nil
+	gone := w.gone()
 	for _, c := range w.changes {
 		x := *c
-		if x.hunks = nil; w.asks(c.path) {
+		old, _ := c.changedLines()
+		must := slices.ContainsFunc(gone, func(name string) bool { return words(old)[name] })
+		if x.hunks = nil; w.asks(c.path) || must {
 			x.hunks = lists.Filter(c.hunks, func(h linediff.Hunk) bool { return !sameButBlanks(c.old(h), c.now(h)) })
 		}
 		if len(x.hunks) > 0 {

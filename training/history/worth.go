@@ -15,7 +15,7 @@ import (
 
 var (
 	// documents matches subjects about files that an example does not show.
-	documents = lazyre.New(`(?i)\b(?:read ?me|changelog|changes|release notes|website|docs?|documentation|authors|contributors|licen[cs]e|copyright|badges?)\b`)
+	documents = lazyre.New(`(?i)\b(?:read ?me|changelog|changes|release notes|website|\w*docs?|documentation|docstrings?|comments?|authors|contributors|licen[cs]e|copyright|badges?)\b`)
 	link      = lazyre.New("https?://[^\\s'\"`<>()\\[\\]]+")
 	// figure matches numbers that two authors rarely choose independently.
 	figureRE = lazyre.New(`\b\d[\d_]*(?:\.\d+)*\b`)
@@ -33,6 +33,8 @@ func (w *work) untaught(q query) string {
 			!slices.ContainsFunc(w.beside, func(s *source) bool { return s.path == e.Path })
 	}):
 		return "a file that it changes is not shown"
+	case documents.MatchString(subject) && !slices.ContainsFunc(w.changes, (*change).ofCode):
+		return "only comments and texts change, and the task does not say how"
 	case !slices.ContainsFunc(w.changes, func(c *change) bool { return !language.ServesTests(c.path) }):
 		return "only tests or blank lines change"
 	}
@@ -43,6 +45,21 @@ func (w *work) untaught(q query) string {
 		return redone
 	}
 	return ""
+}
+
+// ofCode reports whether more than comments and texts changes.
+func (c *change) ofCode() bool {
+	bare := func(s *source) []string {
+		if s == nil {
+			return nil
+		}
+		code := []byte(s.text)
+		for _, p := range language.Parts(s.text, language.OfSource(c.path)) {
+			language.Blank(code, p.Start, p.End)
+		}
+		return strings.Fields(string(code))
+	}
+	return !slices.Equal(bare(c.before), bare(c.after))
 }
 
 // Limits of [work.tellsLittle]. docs/training.md says how they were chosen.

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,8 +65,10 @@ func TestUntaughtCommitIsRefused(t *testing.T) {
 			""},
 		"only a test": {"a_test.go", "Retry returns two after an error, says the test", before, after, "",
 			"only tests"},
-		"only blank lines":  {"a.go", "Retry returns after a blank line", before, before + "\n", "", "blank lines"},
-		"and data of tests": {"a.go", "Retry returns two after an error", before, after, "testdata/a.json", ""},
+		"documents":          {"a.go", "Docs updates for Retry: its result", before, comment, "", "does not say how"},
+		"documents and code": {"a.go", "Docs updates for Retry, and return another error", before, after, "", ""},
+		"only blank lines":   {"a.go", "Retry returns after a blank line", before, before + "\n", "", "blank lines"},
+		"and data of tests":  {"a.go", "Retry returns two after an error", before, after, "testdata/a.json", ""},
 		"with data of tests": {"a.go", "Test that Retry returns two after an error", before, after, "testdata/a.json",
 			"not shown"},
 	} {
@@ -125,6 +128,32 @@ func TestAnswerIsWhatTheTaskAsks(t *testing.T) {
 				t.Errorf("%v\n%s", err, now)
 			}
 		})
+	}
+}
+
+var funcName = regexp.MustCompile(`func (\w+)`)
+
+// Tests of a name that the change removes or renames belong to the answer, although the task does not speak of them:
+// they could not stay as they are.
+func TestTestsOfRemovedNamesAreInAnswer(t *testing.T) {
+	const before = "package a\n\nfunc Wait() {}\n\nfunc Retry() {}\n"
+	uses := func(name string) string { return "package a\n\nvar _ = " + name + "\n" }
+	for name, tt := range map[string]struct{ after, test, want string }{
+		"renamed": {strings.Replace(before, "Wait", "Pause", 1), "Wait", "a.go a_test.go"},
+		"removed": {strings.Replace(before, "func Wait() {}\n", "", 1), "Wait", "a.go a_test.go"},
+		"another": {strings.Replace(before, "Wait", "Pause", 1), "Retry", "a.go"},
+		"stays":   {before + "\nfunc Pause() {}\n", "Wait", "a.go"},
+	} {
+		w := changing("a.go", "Pause before each try", before, tt.after)
+		for _, s := range []*source{w.changes[0].before, w.changes[0].after} {
+			for _, name := range funcName.FindAllStringSubmatch(s.text, -1) {
+				s.symbols = append(s.symbols, symbol{short: name[1]})
+			}
+		}
+		w.changes = append(w.changes, changing("a_test.go", "", uses(tt.test), uses("Pause")).changes...)
+		if got := strings.Join(lists.Map(w.answer().changes, func(c *change) string { return c.path }), " "); got != tt.want {
+			t.Errorf("%s: the answer has %q, want %q", name, got, tt.want)
+		}
 	}
 }
 
