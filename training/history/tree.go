@@ -236,9 +236,6 @@ func (x *folder) leaf(name string) leaf {
 	return lists.First(x.files, func(l leaf) bool { return l.name == name })
 }
 
-// has reports whether the folder itself has a file.
-func (x *folder) has(name string) bool { return x.leaf(name).blob != "" }
-
 // overview describes a repository as retrieval does.
 func (x *folder) overview() string {
 	var parts []string
