@@ -105,6 +105,9 @@ const mostSingle = 5
 // foreign is a wrong result that is not empty, so that a test must check more than that there is one.
 const foreign = `"runplan"`
 
+// errorCheck matches a check for an error. Code that goes on after one gives the same result either way.
+var errorCheck = lazyre.New(`\berr\w*\s*[!=]=\s*nil\b`)
+
 // unnoticed finds new tests that notice wrong code only if there is no result: they pass on each version with one wrong
 // line that they run.
 func unnoticed(ctx context.Context, l *gates.Look, files []gates.File, file, mark string, limit time.Duration) (string,
@@ -120,7 +123,7 @@ func unnoticed(ctx context.Context, l *gates.Look, files []gates.File, file, mar
 			switch {
 			case w.kind == noResult && none != "":
 				w.bad = strings.Replace(w.bad, "return "+none, "return "+foreign, 1)
-			case w.kind != wrongOperator:
+			case w.kind != wrongOperator, errorCheck.MatchString(w.was):
 				continue
 			}
 			all = append(all, version{f, w})
