@@ -131,6 +131,7 @@ func TestBuildFailureOfUntouchedProjectIsKnown(t *testing.T) {
 		passed     int
 		want       gates.Status
 	}{
+		"a nested module that crashes":        {"crash", "web", []string{"a.go"}, 0, gates.Warn},
 		"a nested module":                     {"build", "web", []string{"a.go", "webs/b.go"}, 0, gates.Warn},
 		"a nested module without a result":    {"exit", "web", []string{"a.go"}, 0, gates.Warn},
 		"the change touches the module":       {"build", "web", []string{"a.go", "web/b.go"}, 0, gates.Fail},
@@ -140,7 +141,11 @@ func TestBuildFailureOfUntouchedProjectIsKnown(t *testing.T) {
 	} {
 		g := gates.New(gates.Info{Name: "tests:go:web", Root: c.root, Blocking: true},
 			func(_ context.Context, l *gates.Look) error {
-				l.Find(gates.Finding{Rule: c.rule, Path: "web/go.mod", Severity: gates.Error, Message: "updates to go.mod needed"})
+				f := gates.Finding{Rule: c.rule, Path: "web/go.mod", Severity: gates.Error, Message: "updates to go.mod needed"}
+				if c.rule == "crash" {
+					f = gates.Finding{Rule: "exit", Severity: gates.Error, Message: "exit 2: a.h:1: error: redefined [-Werror]"}
+				}
+				l.Find(f)
 				l.Count(gates.TestCount{Passed: c.passed})
 				return nil
 			})

@@ -258,6 +258,8 @@ var (
 	// asksTests matches a text that asks for tests.
 	asksTests = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b|\bwith (?:an? |its |new |own )*(?:tests?|specs?|examples?)\b|` +
 		"(?m)(?:^|[.;]\\s+)Tests? (?:with|in|go|goes)\\b[^.;]*`[^`\n]+`(?:,[^.;]*)?(?:[.;]|$)")
+	// testsPass matches a condition on the tests that there are, which asks for no new ones.
+	testsPass = lazyre.New(`(?i)\b(?:tests?|specs?|suites?)\b (?:(?:still|must|should|all|to|can|will|do|does|again|now|are|is|be) )*(?:pass\w*|stay\w*|remain\w*|succeed\w*|green|run)\b`)
 	// unseenFault matches a text about a fault that a test often cannot show.
 	unseenFault = lazyre.New(`(?i)\b(?:races?|racy|flak\w*|leak\w*|deadlock\w*|perform\w*|slow\w*|speed\w*|efficien\w*|optimi[sz]\w*|memory|` +
 		`alloc\w*|threads?|concurren\w*|refactor\w*|typing|types?|annotat\w*|lint\w*|compil\w*|platforms?|systems?|characteri[sz]\w*)\b|\b[Oo]n (?:Windows|macOS|Linux)\b`)

@@ -120,7 +120,7 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 		out = append(out, gates.New(info("files", gates.Costly, ""),
 			func(ctx context.Context, l *gates.Look) error { return o.files(ctx, l, files) }))
 	}
-	if len(tests) > 0 || asksTests.MatchString(fenced.ReplaceAllString(b.Text, "")) {
+	if len(tests) > 0 || asksTests.MatchString(testsPass.ReplaceAllString(fenced.ReplaceAllString(b.Text, ""), "")) {
 		out = append(out, o.inRoom(
 			gates.New(info("tests", gates.Costly, ""),
 				func(ctx context.Context, l *gates.Look) error { return o.tests(ctx, l, tests) })))
@@ -470,7 +470,8 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 			l.Skip("%d files have new tests, and the plan names none", len(files))
 			return nil
 		}
-		named = lists.Map(files, func(f gates.File) planparse.Named { return planparse.Named{Path: f.Path, Maybe: true, Line: unnamed} })
+		named = lists.Map(files,
+			func(f gates.File) planparse.Named { return planparse.Named{Path: f.Path, Maybe: true, Line: unnamed} })
 	}
 	for _, n := range named {
 		if placeholder(n.Path) {

@@ -18,7 +18,8 @@ import (
 func TestToldAndKept(t *testing.T) {
 	const (
 		mail  = "def email(v):\n    return v\n\n\ndef host(v):\n    return v\n"
-		tasks = "### Task 1: email checks lengths\n\nRefuse long ones in `email`.\n\n### Task 2: host refuses empty labels\n\nRefuse `a..b`."
+		tasks = "### Task 1: email checks lengths\n\nRefuse long ones in `email`.\n\n### Task 2: host refuses empty " +
+			"labels\n\nRefuse `a..b`."
 		by    = "A long text is refused by `email` and by `host`."
 		keep  = "Add `more(v)`. Keep the guards against bad keys."
 		other = "Add `more(v)`. Don't change the behaviour of the other functions."
@@ -27,7 +28,8 @@ func TestToldAndKept(t *testing.T) {
 		guard = "def guard(key):\n    return key == 'proto' or key == ''\n"
 		more  = "\n\ndef more(v):\n    return v\n"
 		work  = "def work(jobs):\n    for j in jobs:\n        j.run()\n"
-		job   = "\n\nclass Job:\n    def __init__(self):\n        self.paused = False\n\n\ndef pause(job):\n    job.paused = True\n"
+		job   = "\n\nclass Job:\n    def __init__(self):\n        self.paused = False\n\n\ndef pause(job):\n    job.paused " +
+			"= True\n"
 		check = "def test_pause():\n    j = Job()\n    pause(j)\n    assert j.paused\n"
 		newer = "Add `latest(list)`. The list must not be reordered."
 	)
@@ -41,21 +43,29 @@ func TestToldAndKept(t *testing.T) {
 		{"both tasks", tasks, files{"a.py": mail},
 			files{"a.py": strings.ReplaceAll(mail, "return v", "return v or 1/0")}, ""},
 		{"one of two functions", by, files{"a.py": mail}, files{"a.py": short}, "not-corrected"},
-		{"one calls the other", by, files{"a.py": strings.Replace(mail, "host(v):\n    return v", "host(v):\n    return email(v)", 1)},
+		{"one calls the other", by,
+			files{"a.py": strings.Replace(mail, "host(v):\n    return v", "host(v):\n    return email(v)", 1)},
 			files{"a.py": strings.Replace(short, "host(v):\n    return v", "host(v):\n    return email(v)", 1)}, ""},
-		{"a thinner guard", keep, files{"a.py": guard}, files{"a.py": "def guard(key):\n    return key == ''\n" + more}, "check-gone"},
-		{"the same guard", keep, files{"a.py": guard}, files{"a.py": strings.Replace(guard, "'proto'", `"proto"`, 1) + more}, ""},
-		{"a dropped error", other, files{"a.py": work},
-			files{"a.py": "def work(jobs):\n    for j in jobs:\n        try:\n            j.run()\n        except Exception:\n            pass\n" + more},
+		{"a thinner guard", keep, files{"a.py": guard}, files{"a.py": "def guard(key):\n    return key == ''\n" + more},
 			"check-gone"},
-		{"no dropped error", other, files{"a.py": work}, files{"a.py": strings.ReplaceAll(work, "j.", "j.now().") + more}, ""},
-		{"a field without effect", pause, files{"a.py": work}, files{"a.py": work + job, "test_a.py": check}, "option-unused"},
+		{"the same guard", keep, files{"a.py": guard}, files{"a.py": strings.Replace(guard, "'proto'", `"proto"`, 1) + more},
+			""},
+		{"a dropped error", other, files{"a.py": work},
+			files{"a.py": "def work(jobs):\n    for j in jobs:\n        try:\n            j.run()\n        except " +
+				"Exception:\n            pass\n" + more},
+			"check-gone"},
+		{"no dropped error", other, files{"a.py": work}, files{"a.py": strings.ReplaceAll(work, "j.", "j.now().") + more},
+			""},
+		{"a field without effect", pause, files{"a.py": work}, files{"a.py": work + job, "test_a.py": check},
+			"option-unused"},
 		{"a field with an effect", pause, files{"a.py": work},
 			files{"a.py": strings.Replace(work, "        j.run", "        j.paused or j.run", 1) + job, "test_a.py": check}, ""},
 		{"a missing unit", units, nil, files{"a.py": millis("'ms': 1, 's': 1000, 'm': 60000")}, "case-missing"},
 		{"all units", units, nil, files{"a.py": millis("'ms': 1, 's': 1000, 'm': 60000, 'h': 3600000")}, ""},
-		{"a sorted input", newer, nil, files{"a.py": "def latest(list):\n    list.sort()\n    return list[-1]\n"}, "demand-unmet"},
-		{"a sorted copy", newer, nil, files{"a.py": "def latest(list):\n    list = list[:]\n    list.sort()\n    return list[-1]\n"}, ""},
+		{"a sorted input", newer, nil, files{"a.py": "def latest(list):\n    list.sort()\n    return list[-1]\n"},
+			"demand-unmet"},
+		{"a sorted copy", newer, nil,
+			files{"a.py": "def latest(list):\n    list = list[:]\n    list.sort()\n    return list[-1]\n"}, ""},
 		{"seconds", "Add `left(t)`, the number of milliseconds until t.", nil,
 			files{"a.py": "def left(t):\n    return int(t - time.time())\n"}, "demand-unmet"},
 		{"milliseconds", "Add `left(t)`, the number of milliseconds until t.", nil,
@@ -104,6 +114,23 @@ func TestUnnamedTests(t *testing.T) {
 		_, got := gatetest.Look(t, list[at], s)
 		if found := strings.Contains(strings.Join(got, " "), RuleNotices); found != c.found {
 			t.Errorf("%s: %q, want a finding: %v", c.name, got, c.found)
+		}
+	}
+}
+
+// New tests are tried only if the batch asks for tests. That those of today must pass is no such wish.
+func TestOnlyBatchThatAsksForTestsHasThemTried(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Correct the sum, and add tests.":                              true,
+		"Add tests, and see that all tests pass.":                      true,
+		"Add returns a wrong sum. Correct Add so that all tests pass.": false,
+		"Change the sum. The tests must still pass.":                   false,
+		"Write the sum.": false,
+	} {
+		got := slices.ContainsFunc(Gates(&planparse.Batch{Text: text}, Options{Tree: tree{"a.py"}}),
+			func(g gates.Gate) bool { return g.Info().Name == "plan:tests" })
+		if got != want {
+			t.Errorf("%q has the gate: %v, want %v", text, got, want)
 		}
 	}
 }
