@@ -11,9 +11,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -134,7 +136,7 @@ func Serve(addr string, s Script, record func(Recorded)) (*Server, error) {
 			}
 		}
 	}
-	l, err := net.Listen("tcp", addr)
+	l, err := listen(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -156,6 +158,25 @@ func Serve(addr string, s Script, record func(Recorded)) (*Server, error) {
 		_ = srv.http.Serve(l) // returns an error when the server is closed
 	}()
 	return srv, nil
+}
+
+// tried counts the ports that listen has tried.
+var tried atomic.Int64
+
+// listen listens at an address. For port 0 it takes one that no other server of this process had: tests stop servers and
+// expect that nobody answers there. The ports are below those that systems choose from.
+func listen(addr string) (l net.Listener, err error) {
+	host, free := strings.CutSuffix(addr, ":0")
+	if !free {
+		return net.Listen("tcp", addr)
+	}
+	for range 1000 {
+		port := 20_000 + (int64(os.Getpid())*97+tried.Add(1))%10_000
+		if l, err = net.Listen("tcp", fmt.Sprintf("%s:%d", host, port)); err == nil {
+			return l, nil
+		}
+	}
+	return nil, err
 }
 
 // Close stops the server and its open answers.
