@@ -22,8 +22,7 @@ import (
 
 // pythonSuite runs pytest if the project uses or has it, else unittest.
 func pythonSuite(dir string, p Project, all []Project) []suite {
-	var folders []string           // that hold tests
-	found := map[string][]string{} // those folders, by the pattern with which unittest finds their tests
+	found := map[string][]string{} // folders that hold tests, by the pattern with which unittest finds them
 	samples := map[string]string{} // a test file of each
 	wants, globs := pytestConfig(dir, p.Root), pytestFiles(dir, p.Root)
 	unittest := false
@@ -44,7 +43,6 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		if !named && !language.DefinesTests(text) {
 			continue
 		}
-		folders = lists.Add(folders, rel)
 		pattern := "test*.py" // its default
 		if strings.HasSuffix(name, "_test.py") && !strings.HasPrefix(name, "test") {
 			pattern = "*_test.py"
@@ -58,7 +56,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 			wants = path.Join(p.Root, rel, name)
 		}
 	}
-	if len(folders) == 0 {
+	if len(found) == 0 {
 		return nil
 	}
 	if wants == "" && !unittest {

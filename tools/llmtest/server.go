@@ -163,8 +163,8 @@ func Serve(addr string, s Script, record func(Recorded)) (*Server, error) {
 // tried counts the ports that listen has tried.
 var tried atomic.Int64
 
-// listen listens at an address. For port 0 it takes one that no other server of this process had: tests stop servers and
-// expect that nobody answers there. The ports are below those that systems choose from.
+// listen listens at an address. For port 0 it takes a port that no other server of this process had, because a test that
+// stops a server expects no answer from its port. Systems choose free ports above 30,000, so all of these are below.
 func listen(addr string) (l net.Listener, err error) {
 	host, free := strings.CutSuffix(addr, ":0")
 	if !free {

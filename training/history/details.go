@@ -18,10 +18,11 @@ const (
 )
 
 // syntaxWords are words of languages. They say nothing about a change.
-var syntaxWords = wordset.New("and async await break case catch class const continue def default defer del delete elif " +
-	"else except export extends finally for from func function global if import in instanceof interface is lambda let " +
-	"map new nonlocal not null or pass raise range return select self static struct super switch this throw true try " +
-	"type typeof undefined var void while with yield None True False nil")
+var syntaxWords = wordset.New(
+	"and async await break case catch class const continue def default defer del delete elif " +
+		"else except export extends finally for from func function global if import in instanceof interface is lambda let " +
+		"map new nonlocal not null or pass raise range return select self static struct super switch this throw true try " +
+		"type typeof undefined var void while with yield None True False nil")
 
 // detailed returns a task with the names and values that its answer brings, so that the answer can be derived: those
 // that the old lines and the task do not have or, if these are too many, those that the whole prompt does not have. It
@@ -52,20 +53,25 @@ func (w *work) details(known string) []string {
 		}
 	}
 	for _, c := range w.changes {
-		if language.ServesTests(c.path) {
+		if c.after == nil || language.ServesTests(c.path) {
 			continue // what a test uses as an example is a free choice
 		}
+		bare, parts := c.after.bare()
 		for _, h := range c.hunks {
 			before := known + "\n" + c.old(h)
-			have, code := words(before), []byte(c.now(h))
-			for _, p := range language.Parts(string(code), language.OfSource(c.path)) {
-				if text := string(code[p.From:p.To]); !p.Comment && text != "" && text == strings.TrimSpace(text) &&
-					!strings.Contains(before, text) {
-					add(string(code[p.Start:p.End]))
+			from := len(strings.Join(c.after.ended[:h.NewFrom], ""))
+			to := from + len(strings.Join(c.after.ended[h.NewFrom:h.NewTo], ""))
+			have, code := words(before), bare[from:to]
+			for _, p := range parts {
+				if p.Comment || p.Start < from || p.End > to {
+					continue
 				}
-				language.Blank(code, p.Start, p.End)
+				text := c.after.text[p.From:p.To]
+				if text != "" && text == strings.TrimSpace(text) && !strings.Contains(before, text) {
+					add(c.after.text[p.Start:p.End])
+				}
 			}
-			for _, name := range codeName.FindAllString(string(code), -1) {
+			for _, name := range codeName.FindAllString(code, -1) {
 				parts := strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == ':' })
 				if slices.ContainsFunc(parts, func(part string) bool {
 					return len(part) > 2 && !have[part] && !syntaxWords.Has(part)
@@ -73,7 +79,7 @@ func (w *work) details(known string) []string {
 					add(name)
 				}
 			}
-			for _, figure := range figureRE.FindAllString(string(code), -1) {
+			for _, figure := range figureRE.FindAllString(code, -1) {
 				if len(figure) >= longFigure && !strings.Contains(before, figure) {
 					add(figure)
 				}
@@ -82,4 +88,15 @@ func (w *work) details(known string) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// bare returns the text with blanks in the place of comments and strings, and these. It reads the whole file, because a
+// line inside of a comment does not look like one.
+func (s *source) bare() (string, []language.Part) {
+	code := []byte(s.text)
+	parts := language.Parts(s.text, language.OfSource(s.path))
+	for _, p := range parts {
+		language.Blank(code, p.Start, p.End)
+	}
+	return string(code), parts
 }

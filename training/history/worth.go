@@ -49,17 +49,12 @@ func (w *work) untaught(q query) string {
 
 // ofCode reports whether more than comments and texts changes.
 func (c *change) ofCode() bool {
-	bare := func(s *source) []string {
-		if s == nil {
-			return nil
-		}
-		code := []byte(s.text)
-		for _, p := range language.Parts(s.text, language.OfSource(c.path)) {
-			language.Blank(code, p.Start, p.End)
-		}
-		return strings.Fields(string(code))
+	if c.before == nil || c.after == nil {
+		return true
 	}
-	return !slices.Equal(bare(c.before), bare(c.after))
+	old, _ := c.before.bare()
+	now, _ := c.after.bare()
+	return !slices.Equal(strings.Fields(old), strings.Fields(now))
 }
 
 // Limits of [work.tellsLittle]. docs/training.md says how they were chosen.
