@@ -56,27 +56,6 @@ func SlugOf(path string) string {
 
 var notInSlug = lazyre.New(`[^a-z0-9]+`)
 
-// CheckedOut returns the worktree in which a branch is checked out, or "".
-func (p *Project) CheckedOut(ctx context.Context, branch string) (string, error) {
-	list, err := p.Repo.Run(ctx, "worktree", "list", "--porcelain")
-	if err != nil {
-		return "", err
-	}
-	var dir string
-	for line := range strings.SplitSeq(list, "\n") {
-		if at, ok := strings.CutPrefix(line, "worktree "); ok {
-			dir = at
-		}
-		if line != "branch refs/heads/"+branch {
-			continue
-		}
-		if _, err := os.Stat(dir); err == nil { // git still lists worktrees that were deleted by hand
-			return dir, nil
-		}
-	}
-	return "", nil
-}
-
 // CommitNamed resolves a commit or branch that the user named.
 func CommitNamed(ctx context.Context, repo *git.Repo, name, hint string) (string, error) {
 	if strings.HasPrefix(name, "-") {

@@ -127,6 +127,27 @@ func (r *Repo) Input(ctx context.Context, stdin string, args ...string) (string,
 // Env returns the environment that git is run with.
 func (r *Repo) Env() []string { return r.env }
 
+// CheckedOut returns the worktree in which a branch is checked out, or "".
+func (r *Repo) CheckedOut(ctx context.Context, branch string) (string, error) {
+	list, err := r.Run(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return "", err
+	}
+	var dir string
+	for line := range strings.SplitSeq(list, "\n") {
+		if at, ok := strings.CutPrefix(line, "worktree "); ok {
+			dir = at
+		}
+		if line != "branch refs/heads/"+branch {
+			continue
+		}
+		if _, err := os.Stat(dir); err == nil { // git still lists worktrees that were deleted by hand
+			return dir, nil
+		}
+	}
+	return "", nil
+}
+
 // Head returns the commit that is checked out, and the branch ("" when HEAD is detached).
 func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 	if commit, branch, ok := r.readHead(); ok {

@@ -62,6 +62,14 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 		return "", err
 	}
 	if branch != w.info.BaseBranch {
+		dir, err := w.Repo.CheckedOut(ctx, w.info.BaseBranch)
+		if err != nil {
+			return "", err
+		}
+		if dir != "" { // its files would stay as they are, and the next commit there would undo the work
+			return fmt.Sprintf("%s is checked out in %s; run there: git merge --ff-only %s", w.info.BaseBranch, dir,
+				w.info.Branch), nil
+		}
 		return "", w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: c.Commit, Old: tip})
 	}
 	dirty, _, err := w.Repo.Dirty(ctx)

@@ -102,7 +102,7 @@ func landedOn(ctx context.Context, p *cli.Project, s runner.Summary) (tip string
 // advance moves a branch from tip to a commit whose parent is tip. If the branch is checked out, that checkout is
 // updated and must be clean.
 func advance(ctx context.Context, p *cli.Project, branch, tip, commit string) error {
-	dir, err := p.CheckedOut(ctx, branch)
+	dir, err := p.Repo.CheckedOut(ctx, branch)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (x *Prepared) recall(ctx context.Context, name string) (err error) {
 	if err := sameConfig(p, &x.Info, o.AcceptConfig); err != nil {
 		return err
 	}
-	if dir, err := p.CheckedOut(ctx, x.Info.Branch); err != nil {
+	if dir, err := p.Repo.CheckedOut(ctx, x.Info.Branch); err != nil {
 		return err
 	} else if dir != "" {
 		return cli.Named("branch-checked-out", cli.Usage(fmt.Errorf(

@@ -80,7 +80,7 @@ func slugFree(ctx context.Context, p *cli.Project, slug, plan, agent, head strin
 	if err != nil || !merged {
 		return false, err
 	}
-	if dir, err := p.CheckedOut(ctx, journal.RunBranch(slug)); err != nil || dir != "" {
+	if dir, err := p.Repo.CheckedOut(ctx, journal.RunBranch(slug)); err != nil || dir != "" {
 		return false, err // deleting a checked-out branch would break that checkout
 	}
 	return true, p.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})
