@@ -302,6 +302,20 @@ func TestMissingShellIsError(t *testing.T) {
 	}
 }
 
+// A further attempt would not install a program, but it may make one of the project.
+func TestMissingProgramOfCommandIsError(t *testing.T) {
+	for text, missing := range map[string]bool{
+		"no-such-program --check": true, "./no-such-program": false, "cd . && ./no-such-program": false,
+		"bash -c 'echo x: command not found; exit 127'": false,
+	} {
+		b := batch(planparse.Block{Kind: planparse.BlockRun, Text: text, Line: 7})
+		_, err := New("plan.md", nil).Run(t.Context(), task(t, b), nil)
+		if errors.Is(err, proc.ErrNotFound) != missing {
+			t.Errorf("%s: error %v, want ErrNotFound: %v", text, err, missing)
+		}
+	}
+}
+
 func TestTotalLimitCoversWholeAttempt(t *testing.T) {
 	b := planparse.Block{Kind: shell, Text: "sleep 0.3"}
 	tk := task(t, batch(b, b, b, b, b, b))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -76,6 +77,10 @@ func (w *work) command(ctx context.Context, b planparse.Block) error {
 	switch {
 	case res.Ended != proc.Exited:
 		return w.expectSuccess(res, name)
+	case res.Exit == 127 && want.status != fail:
+		if m := notInstalled.FindStringSubmatch(res.Tail); m != nil { // another attempt would not install it
+			return fmt.Errorf("%s: %w", name, proc.NotFound(m[1]))
+		}
 	case want.status == pass && res.Exit != 0:
 		return &failure{message: fmt.Sprintf("%s: exited with status %d, expected to pass", name, res.Exit), output: res.Tail}
 	case want.status == fail && res.Exit == 0:
@@ -89,6 +94,9 @@ func (w *work) command(ctx context.Context, b planparse.Block) error {
 	}
 	return nil
 }
+
+// notInstalled matches what bash says of a program outside of the project.
+var notInstalled = lazyre.New(`^bash: line \d+: ([^/:\s]+): command not found\s*$`)
 
 type status int
 

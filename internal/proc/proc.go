@@ -400,7 +400,7 @@ func LookPath(name string, env []string) (string, error) {
 	if env == nil || runtime.GOOS == "windows" {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			return "", notFound(name)
+			return "", NotFound(name)
 		}
 		return path, nil
 	}
@@ -413,10 +413,11 @@ func LookPath(name string, env []string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", notFound(name)
+	return "", NotFound(name)
 }
 
-func notFound(name string) error {
+// NotFound returns an [ErrNotFound] that says what to do.
+func NotFound(name string) error {
 	return fmt.Errorf("%w: install %s, or put its folder into PATH", ErrNotFound, name)
 }
 
@@ -439,7 +440,7 @@ func startError(err error, c Cmd) error {
 	}
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return notFound(c.Args[0])
+		return NotFound(c.Args[0])
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: the file does not exist, or the interpreter in its first line is missing", ErrNotFound)
 	case errors.Is(err, fs.ErrPermission):
