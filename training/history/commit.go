@@ -250,7 +250,7 @@ func (w *work) understand() {
 			if s == nil {
 				continue
 			}
-			if s.faulty || s.skip != "" {
+			if s.broken || s.skip != "" {
 				if w.reason = Broken; s.skip == notInstalled {
 					w.reason = NoReader
 				}
