@@ -134,24 +134,16 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 		if c.before == nil {
 			continue
 		}
-		if _, named := q.names(c.before); named {
+		if q.names(c.before) != "" {
 			sure = append(sure, c.path)
-			continue
+		} else if why := q.suspects(c, suggested); why != "" { // else no stage would offer it
+			changed++
+			all = append(all, candidate{source: c.before, why: why, tier: 1, relevant: true, reason: "it must be changed"})
 		}
-		x := candidate{source: c.before, tier: 1, relevant: true, reason: "it must be changed"}
-		if words := q.has(c.path); len(words) > 0 {
-			x.why = "it has words of the task: " + strings.Join(words, ", ")
-		} else if name := firstOf(c, suggested); name != "" {
-			x.why = "the task does not name `" + name + "`, but may need it"
-		} else {
-			continue // no stage would offer it
-		}
-		changed++
-		all = append(all, x)
 	}
 	for _, list := range [][]related{w.deps, w.others} {
 		for _, r := range list {
-			if _, named := q.names(r.source); named {
+			if q.names(r.source) != "" {
 				sure = append(sure, r.path)
 				continue
 			}
@@ -208,14 +200,4 @@ func (c candidate) line(id string) string {
 		text += ": " + strings.Join(about, "; ")
 	}
 	return text
-}
-
-// firstOf returns the first of the names that a change touches.
-func firstOf(c *change, names []string) string {
-	for _, n := range names {
-		if slices.ContainsFunc(c.touched, func(i int) bool { return c.before.symbols[i].name == n }) {
-			return n
-		}
-	}
-	return ""
 }
