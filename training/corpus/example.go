@@ -39,13 +39,12 @@ func Messages(unit, file, yaml string, shown []Idiom) []training.Message {
 			fmt.Fprintf(&w, "\n%s\n", strings.TrimSpace(s.File.PromptText()))
 		}
 	}
-	switch file {
-	case "":
+	if file == "" {
 		fmt.Fprintf(&w, "\nWrite all source files of: %s\n", unit)
-	default:
+	} else {
 		fmt.Fprintf(&w, "\nWrite one file of %s: %s\n", unit, blockName(unit, file))
 	}
-	return []training.Message{{Role: "system", Content: systemText}, {Role: "user", Content: w.String()}}
+	return training.Question(systemText, w.String())
 }
 
 var identifier = lazyre.New(`[A-Za-z][A-Za-z0-9_]{2,}`)
@@ -103,11 +102,8 @@ func (p Pair) Example(spec curriculum.Spec, from training.Origin, all []Idiom) (
 		positive = 0
 	}
 	from.Receipt, from.Unit, from.At = p.ReviewSHA256, p.Service, p.CreatedAt.UTC()
-	from.Files = nil
-	for _, f := range p.Output {
-		from.Files = append(from.Files, training.File{Path: f.Path, Blob: blob(f.Text)})
-	}
-	slices.SortFunc(from.Files, func(a, b training.File) int { return cmp.Compare(a.Path, b.Path) })
+	from.Files = training.SortedFiles(lists.Map(p.Output,
+		func(f Source) training.File { return training.File{Path: f.Path, Blob: blob(f.Text)} }))
 	signals := []training.Signal{{Name: "fidelity", Value: &quality},
 		{Name: "promoted", Value: &positive, Note: string(p.Outcome)}}
 	if p.Outcome == Modified {

@@ -104,7 +104,7 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 	if err != nil {
 		return lesson{}, err.Error()
 	}
-	covered := signal("symbols_covered", min(1, float64(count[primary])/float64(max(1, touched))),
+	covered := training.Known("symbols_covered", min(1, float64(count[primary])/float64(max(1, touched))),
 		fmt.Sprintf("the prompt asks about %d of %d changed symbols", count[primary], touched))
 	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts,
 		signals: []training.Signal{covered}}, ""

@@ -24,10 +24,6 @@ type lesson struct {
 	signals    []training.Signal
 }
 
-func signal(name string, value float64, note string) training.Signal {
-	return training.Signal{Name: name, Value: &value, Note: note}
-}
-
 // analysed is the answer to the analysis of a task, with the fields of that stage.
 type analysed struct {
 	Intent   string   `json:"intent"`
@@ -58,7 +54,7 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 	}
 	texts := w.before()
 	return lesson{prompt: prompt, completion: marshal(a), texts: texts, signals: []training.Signal{
-		signal("files_known_before", float64(len(texts))/float64(len(w.changes)),
+		training.Known("files_known_before", float64(len(texts))/float64(len(w.changes)),
 			fmt.Sprintf("%d of %d changed files existed", len(texts), len(w.changes))),
 	}}, ""
 }
@@ -180,7 +176,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	if err != nil {
 		return lesson{}, err.Error()
 	}
-	needed := signal("files_needed", float64(changed+len(sure))/float64(changed+len(sure)+relevant-changed),
+	needed := training.Known("files_needed", float64(changed+len(sure))/float64(changed+len(sure)+relevant-changed),
 		fmt.Sprintf("%d of the relevant files are changed", changed+len(sure)))
 	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts,
 		signals: []training.Signal{needed}}, ""

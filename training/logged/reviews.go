@@ -92,7 +92,7 @@ func (b *build) openReviews() error {
 // review yields a reviewer's question with its answer.
 func (b *build) review(where string, c store.Call) error {
 	e := training.Example{
-		Stage: training.Review, Kind: training.Forward, Prompt: prompt(c), Completion: c.Response,
+		Stage: training.Review, Kind: training.Forward, Prompt: training.Question(c.System, c.Prompt), Completion: c.Response,
 		Origin: training.Origin{Task: c.Task, Call: c.ID, Model: c.Model, At: c.At},
 	}
 	var known bool
