@@ -2,12 +2,11 @@ package corpus
 
 import (
 	"cmp"
-	"crypto/sha1" //nolint:gosec // git's own name of a content
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/summary"
@@ -103,7 +102,9 @@ func (p Pair) Example(spec curriculum.Spec, from training.Origin, all []Idiom) (
 	}
 	from.Receipt, from.Unit, from.At = p.ReviewSHA256, p.Service, p.CreatedAt.UTC()
 	from.Files = training.SortedFiles(lists.Map(p.Output,
-		func(f Source) training.File { return training.File{Path: f.Path, Blob: blob(f.Text)} }))
+		func(f Source) training.File {
+			return training.File{Path: f.Path, Blob: git.BlobName([]byte(f.Text), 40)}
+		}))
 	signals := []training.Signal{{Name: "fidelity", Value: &quality},
 		{Name: "promoted", Value: &positive, Note: string(p.Outcome)}}
 	if p.Outcome == Modified {
@@ -119,10 +120,4 @@ func (p Pair) Example(spec curriculum.Spec, from training.Origin, all []Idiom) (
 		e.Quality = &quality
 	}
 	return e, nil
-}
-
-// blob returns git's object id of a text.
-func blob(text string) string {
-	sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text))
-	return hex.EncodeToString(sum[:])
 }

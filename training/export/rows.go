@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -44,13 +43,7 @@ func (j *job) side(ctx context.Context, w io.Writer, name string, count *curate.
 }
 
 func (j *job) each(name string, do func(training.Example) error) error {
-	path := filepath.Join(j.in, name)
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for e, err := range training.Read(path, f) {
+	for e, err := range training.ReadFile(filepath.Join(j.in, name)) {
 		if err == nil {
 			err = do(e)
 		}
