@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -208,13 +207,8 @@ func (j *job) empty() error {
 	if j.m.Train.Examples > 0 {
 		side = "validation"
 	}
-	var why []string
-	for _, r := range Reasons() {
-		if n := j.m.LeftOut[r]; n > 0 {
-			why = append(why, fmt.Sprintf("%d %s", n, r))
-		}
-	}
-	return fmt.Errorf("%w as %s for %s: all were omitted: %s", ErrEmpty, j.format.Name, side, strings.Join(why, ", "))
+	return fmt.Errorf("%w as %s for %s: all were omitted: %s", ErrEmpty, j.format.Name, side,
+		curate.Told(j.m.LeftOut, Reasons()))
 }
 
 // Reasons returns the reasons for omitting examples, in order.

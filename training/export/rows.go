@@ -62,7 +62,7 @@ func (j *job) counterparts(name string) (map[string]string, error) {
 	bad := map[string]bool{}
 	err := j.each(name, func(e training.Example) error {
 		if !e.Positive && e.Rejected == "" {
-			bad[asked(e)] = true
+			bad[curate.PromptSum(e)] = true
 		}
 		return nil
 	})
@@ -71,16 +71,11 @@ func (j *job) counterparts(name string) (map[string]string, error) {
 	}
 	good := map[string]string{}
 	return good, j.each(name, func(e training.Example) error {
-		if _, known := good[asked(e)]; e.Positive && bad[asked(e)] && !known && j.licensed(e) == "" {
-			good[asked(e)] = e.Completion
+		if _, known := good[curate.PromptSum(e)]; e.Positive && bad[curate.PromptSum(e)] && !known && j.licensed(e) == "" {
+			good[curate.PromptSum(e)] = e.Completion
 		}
 		return nil
 	})
-}
-
-// asked returns a key for a prompt.
-func asked(e training.Example) string {
-	return training.Example{Stage: e.Stage, Prompt: e.Prompt}.Sum()
 }
 
 func (j *job) licensed(e training.Example) curate.Reason {
@@ -107,7 +102,7 @@ func (j *job) rows(e training.Example, good map[string]string) ([]training.Examp
 		if e.Rejected != "" {
 			break
 		}
-		better, ok := good[asked(e)]
+		better, ok := good[curate.PromptSum(e)]
 		if e.Positive || !ok {
 			return nil, NoCounterpart
 		}
