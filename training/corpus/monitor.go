@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
@@ -75,17 +74,10 @@ const journalKind = "training"
 
 // openQuestions lists the open questions of live units.
 func openQuestions(root string) ([]string, error) {
-	units, err := blueprint.Units(root, blueprint.Live)
-	if err != nil {
-		return nil, err
-	}
+	units, err := live(root)
 	out := []string{}
-	for _, u := range units {
-		b, err := blueprint.Load(root, u, blueprint.Live)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, lists.Map(b.Intent.OpenQuestions, func(q string) string { return u + ": " + q })...)
+	for _, b := range units {
+		out = append(out, lists.Map(b.Intent.OpenQuestions, func(q string) string { return b.Unit + ": " + q })...)
 	}
-	return out, nil
+	return out, err
 }

@@ -144,25 +144,21 @@ func (b Builder) Build(ctx context.Context, spec curriculum.Spec, from training.
 
 // idioms returns the summaries of all live units that are not held out.
 func (b Builder) idioms(ctx context.Context, s Split) ([]Idiom, error) {
-	units, err := blueprint.Units(b.Root, blueprint.Live)
+	units, err := live(b.Root)
 	if err != nil {
 		return nil, err
 	}
 	var out []Idiom
-	for _, u := range units {
-		if s.Held[u] {
+	for _, d := range units {
+		if s.Held[d.Unit] {
 			continue
-		}
-		d, err := blueprint.Load(b.Root, u, blueprint.Live)
-		if err != nil {
-			return nil, err
 		}
 		files, _, err := blueprint.Summaries(ctx, b.Summary, d, d.Paths()) // skip an unreadable unit
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range files {
-			out = append(out, Idiom{u, f})
+			out = append(out, Idiom{d.Unit, f})
 		}
 	}
 	return out, nil
