@@ -204,11 +204,7 @@ func (f PRClient) text(id, name, text string) (string, error) {
 // Title returns the title of the change request.
 func Title(i Item) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(i.Body), "\n")
-	line = fence.Line(line)
-	if utf8.RuneCountInString(line) > 70 {
-		line = strings.TrimSpace(string([]rune(line)[:69])) + "…"
-	}
-	return "Fix " + i.ID + ": " + line
+	return "Fix " + i.ID + ": " + phrase.Cut(fence.Line(line), 70)
 }
 
 // quote quotes the owner's text in a fence, so that GitHub sees no mention, image or command in it. It removes only
