@@ -16,7 +16,6 @@ import (
 	"github.com/nikolalohinski/gonja/v2/config"
 	"github.com/nikolalohinski/gonja/v2/exec"
 	"github.com/nikolalohinski/gonja/v2/loaders"
-	"github.com/nikolalohinski/gonja/v2/nodes"
 	"github.com/nikolalohinski/gonja/v2/parser"
 
 	"github.com/runplan/runplan/internal/phrase"
@@ -247,8 +246,4 @@ func (l *limited) Write(p []byte) (int, error) {
 		return 0, fmt.Errorf("it renders one conversation to more than %d MiB", mostRendered>>20)
 	}
 	return l.b.Write(p)
-}
-
-func generation(p, args *parser.Parser) (nodes.ControlStructure, error) {
-	return wrapped(p, args, "endgeneration")
 }
