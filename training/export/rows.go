@@ -56,7 +56,7 @@ func (j *job) each(name string, do func(training.Example) error) error {
 
 // counterparts returns the good answers to prompts that also have a bad answer. Only preference formats need them.
 func (j *job) counterparts(name string) (map[string]string, error) {
-	if j.format.Teaches != Preferences {
+	if j.Format.Teaches != Preferences {
 		return nil, nil
 	}
 	bad := map[string]bool{}
@@ -93,7 +93,7 @@ func (j *job) rows(e training.Example, good map[string]string) ([]training.Examp
 	if why := j.licensed(e); why != "" {
 		return nil, why
 	}
-	switch j.format.Teaches {
+	switch j.Format.Teaches {
 	case Answers:
 		if !e.Positive {
 			return nil, NotLearnt
@@ -126,16 +126,16 @@ func (j *job) row(ctx context.Context, w io.Writer, name string, e training.Exam
 	}
 	n, more := 0, false
 	for _, t := range texts {
-		c, err := j.Counter.Count(ctx, t, j.limit)
+		c, err := j.Counter.Count(ctx, t, j.Limit)
 		if more = more || errors.Is(err, chat.ErrMore); err != nil && !more {
 			return err
 		}
 		n = max(n, c)
 	}
 	if more {
-		n = max(n, j.limit)
+		n = max(n, j.Limit)
 	}
-	if n > j.limit || more {
+	if n > j.Limit || more {
 		l := Long{e.ID, name, n, more}
 		j.m.TooLong = append(j.m.TooLong, l)
 		if j.TooLong != Keep {
@@ -154,7 +154,7 @@ func (j *job) row(ctx context.Context, w io.Writer, name string, e training.Exam
 		return err
 	}
 	if err := j.check.Check(b.Bytes()); err != nil {
-		return fmt.Errorf("schema %s: %w", j.schema, err)
+		return fmt.Errorf("schema %s: %w", j.m.Schema, err)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return err
@@ -172,10 +172,10 @@ func (j *job) line(ctx context.Context, e training.Example) (line any, texts []s
 		}
 		prompt := b.String()
 		texts = []string{prompt + e.Completion}
-		if j.format.Teaches == Preferences {
+		if j.Format.Teaches == Preferences {
 			texts = append(texts, prompt+e.Rejected)
 		}
-		return j.format.fromChat(e), texts, nil
+		return j.Format.fromChat(e), texts, nil
 	}
 	good, err := j.Template.Pair(ctx, e.Prompt, e.Completion)
 	if err != nil {
@@ -183,17 +183,17 @@ func (j *job) line(ctx context.Context, e training.Example) (line any, texts []s
 	}
 	texts = []string{good.Prompt + good.Completion}
 	var bad chat.Pair
-	if j.format.Teaches == Preferences {
+	if j.Format.Teaches == Preferences {
 		if bad, err = j.Template.Pair(ctx, e.Prompt, e.Rejected); err != nil {
 			return nil, nil, err
 		}
 		texts = append(texts, bad.Prompt+bad.Completion)
 	}
-	if j.format.Text == "" {
-		return j.format.fromChat(e), texts, nil
+	if j.Format.Text == "" {
+		return j.Format.fromChat(e), texts, nil
 	}
 	good.Prompt = strings.TrimPrefix(good.Prompt, j.DropBegin)
-	return j.format.fromText(good, bad, e.Positive), texts, nil
+	return j.Format.fromText(good, bad, e.Positive), texts, nil
 }
 
 // held writes the exported validation examples in the common format.
