@@ -90,6 +90,18 @@ func (f PRClient) program(ctx context.Context, args ...string) (out, said string
 	return strings.TrimSpace(string(res.Stdout)), "", nil
 }
 
+// gh runs gh. why is the reason, for people, why it could not do it.
+func (f PRClient) gh(ctx context.Context, kind, verb string, args ...string) (out, why string, err error) {
+	out, why, err = f.program(ctx, append([]string{"gh", kind, verb}, args...)...)
+	switch {
+	case errors.Is(err, proc.ErrNotFound):
+		return "", "gh is not installed", nil
+	case why != "":
+		why = fmt.Sprintf("gh %s %s: %s", kind, verb, why)
+	}
+	return out, why, err
+}
+
 // oneLine joins the output of a program for a message.
 func oneLine(text string) string {
 	return phrase.CutBytes(phrase.Line(redact.Clean(text)), 500)
