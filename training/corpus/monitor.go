@@ -6,7 +6,6 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/lists"
-	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
 )
 
@@ -37,13 +36,8 @@ const (
 func Monitor(root string, spec curriculum.Spec, pairs []Pair, state string, now time.Time) (Watched, error) {
 	w := Watched{Adapter: spec.Name, Pairs: len(pairs), Minimum: spec.MinimumCorpusSize, State: state,
 		HighPriority: []string{}}
-	for _, p := range pairs {
-		if p.Type == training.Forward {
-			w.Forward++
-		} else {
-			w.Retroactive++
-		}
-	}
+	n := counted(pairs)
+	w.Forward, w.Retroactive = n.Forward, n.Retroactive
 	w.Due = w.Pairs >= w.Minimum && state != Current
 	if !w.Due {
 		return w, nil
