@@ -18,6 +18,7 @@ import (
 	"github.com/nikolalohinski/gonja/v2/loaders"
 	"github.com/nikolalohinski/gonja/v2/parser"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/training"
 )
@@ -93,11 +94,7 @@ func LoadJinja(path string, now func() time.Time) (*Jinja, error) {
 
 func readTokenizer(path string) (tokenizerConfig, error) {
 	var c tokenizerConfig
-	b, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(b, &c)
-	}
-	if err != nil {
+	if err := atomicfile.ReadJSON(path, &c); err != nil {
 		return c, fmt.Errorf("read the template from %s: %w", path, err)
 	}
 	return c, nil

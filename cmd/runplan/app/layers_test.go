@@ -123,7 +123,7 @@ func layers() []layer {
 		// The format of examples; each folder below is one step from runs and history to a model.
 		{"training", []string{"internal"}},
 		{"training/advise", []string{"llm", "training", "training/curate", "training/plan", "internal"}},
-		{"training/chat", []string{"llm", "training", "internal/lists", "internal/phrase", "internal/tokens"}},
+		{"training/chat", []string{"llm", "training", "internal"}},
 		{"training/curate", []string{"training", "training/folder", "training/plan", "internal"}},
 		{"training/edits", []string{"internal/edit", "internal/linediff"}},
 		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan",
