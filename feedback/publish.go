@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -107,24 +106,9 @@ func oneLine(text string) string {
 	return phrase.CutBytes(phrase.Line(redact.Clean(text)), 500)
 }
 
-// remote returns the remote to push to, or "" if there is none.
-func (f PRClient) remote(ctx context.Context) (string, error) {
-	out, err := f.Repo.Run(ctx, "remote")
-	if err != nil {
-		return "", err
-	}
-	names := strings.Fields(out)
-	for _, want := range []string{f.Remote, "origin"} {
-		if slices.Contains(names, want) {
-			return want, nil
-		}
-	}
-	return cmp.Or(names...), nil
-}
-
 // DefaultBranch returns the default branch of the remote, or "" if unknown.
 func (f PRClient) DefaultBranch(ctx context.Context) (string, error) {
-	remote, err := f.remote(ctx)
+	remote, err := f.Repo.PushRemote(ctx, f.Remote)
 	if err != nil || remote == "" {
 		return "", err
 	}
@@ -162,7 +146,7 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 		return Published{}, err
 	}
 	out := Published{Branch: c.Fix.Branch, Base: t.Branch}
-	remote, err := f.remote(ctx)
+	remote, err := f.Repo.PushRemote(ctx, f.Remote)
 	if err != nil {
 		return Published{}, err
 	}
