@@ -29,7 +29,7 @@ import (
 type Builder struct {
 	Root    string
 	Summary summary.Options
-	Redact  func(string) string // removes secrets; may be nil
+	Redact  func(string) string // removes secrets
 }
 
 // Refused is a review that gives no pair.
@@ -253,16 +253,16 @@ func (b Builder) fill(ctx context.Context, p Pair, design *blueprint.Blueprint, 
 		if err != nil {
 			return p, "", err
 		}
-		p.Output = append(p.Output, Source{f, b.redact(string(text))})
+		p.Output = append(p.Output, Source{f, b.Redact(string(text))})
 	}
-	p.Blueprint = b.redact(design.YAML())
+	p.Blueprint = b.Redact(design.YAML())
 	if p.File != nil {
 		var seen *summary.Summary
 		if s, ok := summary.Get(now, *p.File); ok {
 			seen = &s
 		}
 		if scoped, ok := design.Scope(*p.File, seen); ok {
-			p.Scoped = b.redact(scoped.YAML())
+			p.Scoped = b.Redact(scoped.YAML())
 		}
 	}
 	then, found, err := b.reviewed(p.ReviewFile)
@@ -279,13 +279,13 @@ func (b Builder) fill(ctx context.Context, p Pair, design *blueprint.Blueprint, 
 	if len(unseen) > 0 && len(now) == 0 {
 		return p, "its source cannot be summarized: " + unseen[0].Reason, nil
 	}
-	if p.Summaries, err = scrub(p.Summaries, b.redact); err != nil {
+	if p.Summaries, err = scrub(p.Summaries, b.Redact); err != nil {
 		return p, "", err
 	}
-	if p.Review, err = scrub(p.Review, b.redact); err != nil {
+	if p.Review, err = scrub(p.Review, b.Redact); err != nil {
 		return p, "", err
 	}
-	if p.Modifications, err = scrub(p.Modifications, b.redact); err != nil {
+	if p.Modifications, err = scrub(p.Modifications, b.Redact); err != nil {
 		return p, "", err
 	}
 	p.ID = p.id()
@@ -293,13 +293,6 @@ func (b Builder) fill(ctx context.Context, p Pair, design *blueprint.Blueprint, 
 		return p, err.Error(), nil
 	}
 	return p, "", p.Check()
-}
-
-func (b Builder) redact(s string) string {
-	if b.Redact == nil {
-		return s
-	}
-	return b.Redact(s)
 }
 
 // scrub returns v with hide applied to each string in it, at any depth.

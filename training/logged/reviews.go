@@ -79,10 +79,7 @@ func (b *build) openReviews() error {
 					rec.promoted = new(p.Outcome == lifecycle.Promoted)
 				}
 			}
-			text := redact.Clean(string(asked))
-			if b.Guard.Redact != nil { // same redaction as in the log of calls
-				text = b.Guard.Redact(text)
-			}
+			text := b.Guard.Redact(redact.Clean(string(asked))) // as in the log of calls
 			b.records[journal.Sum([]byte(phrase.Line(text)))] = rec
 		}
 	}

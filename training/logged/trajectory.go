@@ -153,11 +153,7 @@ func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, format func(s
 
 // hide removes control codes, secrets and mail addresses.
 func (b *build) hide(text string) string {
-	text = redact.Clean(text)
-	if b.Guard.Redact != nil {
-		text = b.Guard.Redact(text)
-	}
-	return training.HideAddresses(text)
+	return training.HideAddresses(b.Guard.Redact(redact.Clean(text)))
 }
 
 // follow reads the log of an agent into steps. The log of a program whose output runplan cannot read is one message.
