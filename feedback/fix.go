@@ -1,12 +1,12 @@
 package feedback
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -151,20 +151,13 @@ const maxFile = 1 << 20
 // AtCommit reads files of a commit.
 func AtCommit(r *git.Repo, commit string) Files {
 	return func(ctx context.Context, path string) (string, bool, error) {
-		name := commit + ":" + path
-		out, err := r.Input(ctx, name+"\n", "cat-file", "--batch-check=%(objecttype) %(objectsize)")
-		if err != nil {
-			return "", false, fmt.Errorf("look for %s: %w", path, err)
-		}
-		kind, size, _ := strings.Cut(out, " ")
-		if n, err := strconv.Atoi(size); kind != "blob" || err != nil || n > maxFile {
-			return "", false, nil
-		}
-		text, err := r.Run(ctx, "cat-file", "blob", name)
+		found, err := r.ReadObjects(ctx, []string{commit + ":" + path})
 		if err != nil {
 			return "", false, fmt.Errorf("read %s: %w", path, err)
 		}
-		return text, !strings.Contains(text, "\x00"), nil
+		o := found[0]
+		ok := o.Kind == "blob" && o.Size <= maxFile && !bytes.Contains(o.Data, []byte{0})
+		return string(o.Data), ok, nil
 	}
 }
 

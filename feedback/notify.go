@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
-	"github.com/runplan/runplan/internal/proc"
 )
 
 // Notice records whether the author of the feedback was notified.
@@ -63,14 +61,11 @@ func (f PRClient) Notify(ctx context.Context, i Item, p Published) (Notice, erro
 	if err != nil {
 		return Notice{}, err
 	}
-	_, said, err := f.program(ctx, "gh", kind, "comment", where, "--body-file", file)
-	switch {
-	case errors.Is(err, proc.ErrNotFound):
-		return later("gh is not installed")
+	switch _, why, err := f.gh(ctx, kind, "comment", where, "--body-file", file); {
 	case err != nil:
 		return Notice{}, err
-	case said != "":
-		return later("gh %s comment: %s", kind, said)
+	case why != "":
+		return later("%s", why)
 	}
 	return Notice{Where: where}, nil
 }
@@ -78,14 +73,9 @@ func (f PRClient) Notify(ctx context.Context, i Item, p Published) (Notice, erro
 // commented reports whether a thread already contains the comment. why gives the reason if that is unknown; then no
 // comment is posted.
 func (f PRClient) commented(ctx context.Context, kind, where, text string) (there bool, why string, err error) {
-	out, said, err := f.program(ctx, "gh", kind, "view", where, "--json", "comments")
-	switch {
-	case errors.Is(err, proc.ErrNotFound):
-		return false, "gh is not installed", nil
-	case err != nil:
-		return false, "", err
-	case said != "":
-		return false, fmt.Sprintf("gh %s view: %s", kind, said), nil
+	out, why, err := f.gh(ctx, kind, "view", where, "--json", "comments")
+	if err != nil || why != "" {
+		return false, why, err
 	}
 	var thread struct {
 		Comments []struct {

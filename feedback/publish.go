@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -90,29 +89,26 @@ func (f PRClient) program(ctx context.Context, args ...string) (out, said string
 	return strings.TrimSpace(string(res.Stdout)), "", nil
 }
 
+// gh runs gh. why is the reason, for people, why it could not do it.
+func (f PRClient) gh(ctx context.Context, kind, verb string, args ...string) (out, why string, err error) {
+	out, why, err = f.program(ctx, append([]string{"gh", kind, verb}, args...)...)
+	switch {
+	case errors.Is(err, proc.ErrNotFound):
+		return "", "gh is not installed", nil
+	case why != "":
+		why = fmt.Sprintf("gh %s %s: %s", kind, verb, why)
+	}
+	return out, why, err
+}
+
 // oneLine joins the output of a program for a message.
 func oneLine(text string) string {
 	return phrase.CutBytes(phrase.Line(redact.Clean(text)), 500)
 }
 
-// remote returns the remote to push to, or "" if there is none.
-func (f PRClient) remote(ctx context.Context) (string, error) {
-	out, err := f.Repo.Run(ctx, "remote")
-	if err != nil {
-		return "", err
-	}
-	names := strings.Fields(out)
-	for _, want := range []string{f.Remote, "origin"} {
-		if slices.Contains(names, want) {
-			return want, nil
-		}
-	}
-	return cmp.Or(names...), nil
-}
-
 // DefaultBranch returns the default branch of the remote, or "" if unknown.
 func (f PRClient) DefaultBranch(ctx context.Context) (string, error) {
-	remote, err := f.remote(ctx)
+	remote, err := f.Repo.PushRemote(ctx, f.Remote)
 	if err != nil || remote == "" {
 		return "", err
 	}
@@ -150,7 +146,7 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 		return Published{}, err
 	}
 	out := Published{Branch: c.Fix.Branch, Base: t.Branch}
-	remote, err := f.remote(ctx)
+	remote, err := f.Repo.PushRemote(ctx, f.Remote)
 	if err != nil {
 		return Published{}, err
 	}
@@ -204,11 +200,7 @@ func (f PRClient) text(id, name, text string) (string, error) {
 // Title returns the title of the change request.
 func Title(i Item) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(i.Body), "\n")
-	line = fence.Line(line)
-	if utf8.RuneCountInString(line) > 70 {
-		line = strings.TrimSpace(string([]rune(line)[:69])) + "…"
-	}
-	return "Fix " + i.ID + ": " + line
+	return "Fix " + i.ID + ": " + phrase.Cut(fence.Line(line), 70)
 }
 
 // quote quotes the owner's text in a fence, so that GitHub sees no mention, image or command in it. It removes only

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/internal/proc"
 )
 
 // Merged says whether a change was merged.
@@ -72,11 +70,8 @@ func (f PRClient) asked(ctx context.Context, pr Published) (Merged, error) {
 	if pr.URL == "" {
 		return Merged{}, nil
 	}
-	out, said, err := f.program(ctx, "gh", "pr", "view", pr.URL, "--json", "state,mergeCommit")
-	switch {
-	case errors.Is(err, proc.ErrNotFound) || err == nil && said != "":
-		return Merged{}, nil
-	case err != nil:
+	out, why, err := f.gh(ctx, "pr", "view", pr.URL, "--json", "state,mergeCommit")
+	if err != nil || why != "" {
 		return Merged{}, err
 	}
 	var v struct {

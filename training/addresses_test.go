@@ -2,6 +2,7 @@ package training
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -29,7 +30,7 @@ func TestAddresses(t *testing.T) {
 func TestGuardHidesAddresses(t *testing.T) {
 	e := Example{Stage: ExecuteCode, Prompt: []Message{{Role: "user", Content: "ask ada@lovelace.dev"}},
 		Completion: "by bob@host.io", Rejected: "by eve@host.io", Source: Logged, Base: BaseOf(ExecuteCode)}
-	e, _ = Guard{}.Seal(e) // other rules of an example do not matter here
+	e, _ = Guard{Redact: strings.Clone}.Seal(e) // other rules of an example do not matter here
 	for _, p := range e.texts() {
 		if found := Addresses(*p.text); len(found) > 0 {
 			t.Errorf("the %s contains %q", p.name, found)

@@ -137,7 +137,7 @@ func (e *Example) texts() []part {
 // Guard processes each example before it is written: it removes secrets, searches for remaining ones, and checks the
 // example.
 type Guard struct {
-	Redact func(string) string // removes secrets; may be nil
+	Redact func(string) string // removes secrets
 	Canary Canary
 }
 
@@ -147,10 +147,7 @@ func (g Guard) Seal(e Example) (Example, error) {
 	e.Prompt, e.Signals = slices.Clone(e.Prompt), slices.Clone(e.Signals)
 	e.Origin.Files = slices.Clone(e.Origin.Files)
 	for _, p := range e.texts() {
-		if g.Redact != nil {
-			*p.text = g.Redact(*p.text)
-		}
-		*p.text = HideAddresses(*p.text)
+		*p.text = HideAddresses(g.Redact(*p.text))
 	}
 	e.ID = e.Sum()
 	if err := e.check(e.ID); err != nil {

@@ -8,6 +8,7 @@ package training
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -84,6 +85,15 @@ type Message struct {
 	Content string `json:"content"`
 }
 
+// Question returns the messages of a prompt with one question. An empty system message is left out.
+func Question(system, text string) []Message {
+	var out []Message
+	if system != "" {
+		out = append(out, Message{Role: "system", Content: system})
+	}
+	return append(out, Message{Role: "user", Content: text})
+}
+
 // Example is one training example: a prompt and the expected answer.
 type Example struct {
 	ID         string    `json:"id"` // hash of the content, see [Example.Sum]
@@ -105,6 +115,11 @@ type Signal struct {
 	Name  string   `json:"name"`            // such as gates, merged, reverted, files_needed
 	Value *float64 `json:"value,omitempty"` // 0 to 1; null: unknown
 	Note  string   `json:"note,omitempty"`
+}
+
+// Known returns a signal with a value.
+func Known(name string, value float64, note string) Signal {
+	return Signal{Name: name, Value: &value, Note: note}
 }
 
 // Origin records what an example was made from, so that it can be traced, removed, and kept on one side of a split.
@@ -129,6 +144,15 @@ type Origin struct {
 type File struct {
 	Path string `json:"path"`
 	Blob string `json:"blob"` // git's id of the content
+}
+
+// SortedFiles returns files as an [Origin] has them: sorted by path, each version once.
+func SortedFiles(list []File) []File {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b File) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Blob, b.Blob))
+	})
+	return slices.Compact(list)
 }
 
 // Sum returns the required id of e: a prefix of the sha256 of all that a model would see.

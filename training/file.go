@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 )
 
 // maxLine is the highest length of a line of examples, in bytes.
@@ -35,6 +36,19 @@ func Read(name string, r io.Reader) iter.Seq2[Example, error] {
 		if err := s.Err(); err != nil {
 			yield(Example{}, fmt.Errorf("%s:%d: %w", name, n+1, err))
 		}
+	}
+}
+
+// ReadFile yields the examples of a file as [Read] does.
+func ReadFile(path string) iter.Seq2[Example, error] {
+	return func(yield func(Example, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(Example{}, err)
+			return
+		}
+		defer f.Close()
+		Read(path, f)(yield)
 	}
 }
 

@@ -59,7 +59,7 @@ type Options struct {
 	MaxCalls int                 // in one attempt
 	Queue    int                 // steps that may wait
 	Wait     time.Duration       // time limit for waiting steps after the agent is done
-	Redact   func(string) string // removes secrets from questions and answers; nil removes none
+	Redact   func(string) string // removes secrets from questions and answers
 }
 
 // Attempt is the attempt to review.
@@ -240,18 +240,12 @@ func (w *Watcher) foreign(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
 	}
-	if w.o.Redact != nil {
-		text = w.o.Redact(text)
-	}
-	return fence.Foreign("", strings.TrimRight(text, "\n"))
+	return fence.Foreign("", strings.TrimRight(w.o.Redact(text), "\n"))
 }
 
 // clean makes a model's text safe to show and store.
 func (w *Watcher) clean(text string) string {
-	if w.o.Redact != nil {
-		text = w.o.Redact(text)
-	}
-	return strings.TrimSpace(fence.Hide(fence.Clean(text)))
+	return strings.TrimSpace(fence.Hide(fence.Clean(w.o.Redact(text))))
 }
 
 // finding converts a remark into a finding. It only advises, so it is never an error.

@@ -74,10 +74,10 @@ func looksOnly(command string) bool {
 	if m := wrapped.FindStringSubmatch(command); m != nil {
 		command = strings.Trim(m[1], `'" `)
 	}
-	if command == "" || writesAway.MatchString(strings.NewReplacer("2>/dev/null", "", "2>&1", "").Replace(command)) {
+	command = strings.NewReplacer("2>/dev/null", "", "2>&1", "").Replace(command)
+	if command == "" || writesAway.MatchString(command) {
 		return false
 	}
-	command = strings.NewReplacer("2>/dev/null", "", "2>&1", "").Replace(command)
 	for _, part := range between.Split(command, -1) {
 		part = strings.TrimSpace(part)
 		if part == "" {

@@ -141,7 +141,7 @@ type Outlet struct {
 
 // RemoteOutlet returns the remote that --land pr pushes to. It selects the remote as runs do.
 func (p *Project) RemoteOutlet(ctx context.Context) ([]Outlet, error) {
-	name, err := p.Repo.PushRemote(ctx)
+	name, err := p.Repo.PushRemote(ctx, "")
 	if err != nil || name == "" {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -250,20 +251,20 @@ func (r *Repo) under(ctx context.Context, kind, prefix string) (map[string]strin
 	return refs, nil
 }
 
-// PushRemote returns the remote to push to: origin, else the first one; "" if there is none.
-func (r *Repo) PushRemote(ctx context.Context) (string, error) {
+// PushRemote returns the remote to push to: the preferred one if it exists, else origin, else the first one; "" if
+// there is none.
+func (r *Repo) PushRemote(ctx context.Context, preferred string) (string, error) {
 	out, err := r.Run(ctx, "remote")
 	if err != nil {
 		return "", err
 	}
-	switch names := strings.Fields(out); {
-	case len(names) == 0:
-		return "", nil
-	case slices.Contains(names, "origin"):
-		return "origin", nil
-	default:
-		return names[0], nil
+	names := strings.Fields(out)
+	for _, want := range []string{preferred, "origin"} {
+		if slices.Contains(names, want) {
+			return want, nil
+		}
 	}
+	return cmp.Or(names...), nil
 }
 
 // failed returns err with a text before it that says what failed, or nil for a nil err.

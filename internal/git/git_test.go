@@ -351,6 +351,19 @@ func TestCancelLetsGitFinish(t *testing.T) {
 	}
 }
 
+// BlobName agrees with git in both hash formats.
+func TestBlobName(t *testing.T) {
+	for length, want := range map[int]string{
+		40: "ce013625030ba8dba906f756967f9e9ca394464a",
+		64: "2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4",
+		50: "",
+	} {
+		if got := BlobName([]byte("hello\n"), length); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 // Binary has to agree with git about where a zero byte counts.
 func TestBinaryAgreesWithGit(t *testing.T) {
 	dir := t.TempDir()

@@ -283,6 +283,17 @@ func hashOfSize(size int) hash.Hash {
 	return nil
 }
 
+// BlobName returns the name of data as a blob, in the hash format whose names have the given length, or "" for none.
+func BlobName(data []byte, length int) string {
+	sum := hashOfSize(length / 2)
+	if sum == nil {
+		return ""
+	}
+	fmt.Fprintf(sum, "blob %d\x00", len(data))
+	sum.Write(data)
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
 // WriteBlob stores data unchanged, without the repository's filters, and returns its name.
 func (r *Repo) WriteBlob(ctx context.Context, data []byte) (string, error) {
 	if name, ok := r.writeLoose(ctx, "blob", data, r.objects.nameSize); ok {

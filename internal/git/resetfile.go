@@ -3,7 +3,6 @@ package git
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -112,17 +111,11 @@ func (w *Workspace) asIndexed() (_ *indexFile, untracked bool) {
 
 // holdsBlob reports whether a plain file holds exactly the bytes of its entry.
 func (w *Workspace) holdsBlob(e indexLine) bool {
-	sum := hashOfSize(len(e.hash) / 2)
-	if sum == nil || e.stat.mode&0o170000 != 0o100000 || e.stat.size > maxRefillFile {
+	if e.hash == "" || e.stat.mode&0o170000 != 0o100000 || e.stat.size > maxRefillFile {
 		return false
 	}
 	data, err := os.ReadFile(filepath.Join(w.Dir, filepath.FromSlash(e.path)))
-	if err != nil {
-		return false
-	}
-	fmt.Fprintf(sum, "blob %d\x00", len(data))
-	sum.Write(data)
-	return hex.EncodeToString(sum.Sum(nil)) == e.hash
+	return err == nil && BlobName(data, len(e.hash)) == e.hash
 }
 
 // holds reports whether the folders of the index are real folders in the workspace, and whether these contain unknown

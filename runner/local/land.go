@@ -128,7 +128,7 @@ func (w *work) pullRequestBody() string {
 }
 
 func (w *work) pullRequest(ctx context.Context) (url, refused string, err error) {
-	to, err := w.Repo.PushRemote(ctx)
+	to, err := w.Repo.PushRemote(ctx, "")
 	if err != nil {
 		return "", "", err
 	}

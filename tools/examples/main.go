@@ -58,12 +58,7 @@ func main() {
 func readCode(dirs []string) ([]training.Example, error) {
 	var out []training.Example
 	for _, dir := range dirs {
-		f, err := os.Open(filepath.Join(dir, string(training.ExecuteCode)+".jsonl"))
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		for e, err := range training.Read(dir, f) {
+		for e, err := range training.ReadFile(filepath.Join(dir, string(training.ExecuteCode)+".jsonl")) {
 			if err != nil {
 				return nil, err
 			}

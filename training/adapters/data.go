@@ -2,8 +2,6 @@ package adapters
 
 import (
 	"bufio"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
 )
@@ -61,16 +60,27 @@ func ReadData(dir, name string, spec curriculum.Spec) (Data, error) {
 		return d, fmt.Errorf("read the data: %w", err)
 	}
 	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
+	if d.SHA256, err = atomicfile.Sum(f.Name()); err != nil {
 		return d, fmt.Errorf("read the data: %w", err)
 	}
-	d.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	if d.Exported, err = exported(f); err != nil {
 		return d, err
 	}
-	if err := d.count(f, TrainFile, spec, func(e training.Example) {
-		if e.Positive {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return d, err
+	}
+	validation := ValidationFile
+	if d.Exported {
+		validation = heldFile
+		if d.Examples, err = d.objects(f); err != nil {
+			return d, err
+		}
+		d.Positive = d.Examples // hand-made examples are positive
+		if err := d.manifest(spec); err != nil {
+			return d, err
+		}
+	} else if err := d.read(f, TrainFile, spec, func(e training.Example) {
+		if d.Examples++; e.Positive {
 			d.Positive++
 		} else {
 			d.Negative++
@@ -78,16 +88,8 @@ func ReadData(dir, name string, spec curriculum.Spec) (Data, error) {
 		if d.Examples == 1 {
 			d.Source = e.Source
 		}
-	}, &d.Examples); err != nil {
+	}); err != nil {
 		return d, err
-	}
-	validation := ValidationFile
-	if d.Exported {
-		validation = heldFile
-		d.Positive = d.Examples // hand-made examples are positive
-		if err := d.manifest(spec); err != nil {
-			return d, err
-		}
 	}
 	held, err := os.Open(filepath.Join(dir, validation))
 	switch {
@@ -97,7 +99,7 @@ func ReadData(dir, name string, spec curriculum.Spec) (Data, error) {
 	default:
 		defer held.Close()
 		d.HeldFile = held.Name()
-		if err := d.read(held, validation, spec, func(training.Example) {}, &d.Held); err != nil {
+		if err := d.read(held, validation, spec, func(training.Example) { d.Held++ }); err != nil {
 			return d, err
 		}
 	}
@@ -150,10 +152,7 @@ func (d *Data) manifest(spec curriculum.Spec) error {
 
 // exported reports whether a file is in a trainer's format. It reads the first line: examples state their stage and
 // origin.
-func exported(f io.ReadSeeker) (bool, error) {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return false, err
-	}
+func exported(f io.Reader) (bool, error) {
 	line, err := bufio.NewReaderSize(f, 64<<10).ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
@@ -165,31 +164,20 @@ func exported(f io.ReadSeeker) (bool, error) {
 	return keys["stage"] == nil && keys["origin"] == nil && len(keys) > 0, nil
 }
 
-// count reads train.jsonl.
-func (d Data) count(f io.ReadSeeker, file string, spec curriculum.Spec, add func(training.Example), n *int) error {
-	if d.Exported {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		dec := json.NewDecoder(f)
-		for {
-			var object map[string]json.RawMessage
-			if err := dec.Decode(&object); errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return fmt.Errorf("%s: object %d: %w", filepath.Join(d.Name, file), *n+1, err)
-			}
-			*n++
+// objects counts the objects of an exported train.jsonl.
+func (d Data) objects(f io.Reader) (n int, err error) {
+	for dec := json.NewDecoder(f); ; n++ {
+		var object map[string]json.RawMessage
+		if err := dec.Decode(&object); errors.Is(err, io.EOF) {
+			return n, nil
+		} else if err != nil {
+			return n, fmt.Errorf("%s: object %d: %w", filepath.Join(d.Name, TrainFile), n+1, err)
 		}
 	}
-	return d.read(f, file, spec, add, n)
 }
 
 // read reads a file of examples.
-func (d Data) read(f io.ReadSeeker, file string, spec curriculum.Spec, add func(training.Example), n *int) error {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
+func (d Data) read(f io.Reader, file string, spec curriculum.Spec, add func(training.Example)) error {
 	name := filepath.Join(d.Name, file)
 	for e, err := range training.Read(name, f) {
 		if err != nil {
@@ -199,7 +187,6 @@ func (d Data) read(f io.ReadSeeker, file string, spec curriculum.Spec, add func(
 			return fmt.Errorf("%s: example %s is of stage %s, but %s is for stage %s; export data of its own stage", name,
 				e.ID, e.Stage, spec.Name, spec.Stage)
 		}
-		*n++
 		add(e)
 	}
 	return nil

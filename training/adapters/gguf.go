@@ -61,30 +61,30 @@ type reader struct {
 	err  error
 }
 
-func (r *reader) bytes(n int) []byte {
-	if r.err != nil {
-		return nil
-	}
-	if n < 0 || int64(n) > r.size-r.at {
+// has reports whether the file has n more bytes, and moves the position behind them.
+func (r *reader) has(n int64) bool {
+	if r.err == nil && (n < 0 || n > r.size-r.at) {
 		r.err = errors.New("it ends in the middle")
+	}
+	if r.err == nil {
+		r.at += n
+	}
+	return r.err == nil
+}
+
+func (r *reader) bytes(n int) []byte {
+	if !r.has(int64(n)) {
 		return nil
 	}
 	b := make([]byte, n)
 	_, r.err = io.ReadFull(r.r, b)
-	r.at += int64(n)
 	return b
 }
 
 func (r *reader) skip(n int64) {
-	if r.err != nil {
-		return
+	if r.has(n) {
+		_, r.err = io.CopyN(io.Discard, r.r, n)
 	}
-	if n < 0 || n > r.size-r.at {
-		r.err = errors.New("it ends in the middle")
-		return
-	}
-	_, r.err = io.CopyN(io.Discard, r.r, n)
-	r.at += n
 }
 
 func (r *reader) u32() uint32 {

@@ -29,20 +29,15 @@ func (v Version) holdBack(from string) error {
 
 // HeldBack returns the held-out examples of a version (TRAIN-26).
 func (v Version) HeldBack() ([]training.Example, error) {
-	f, err := os.Open(filepath.Join(v.dir, heldFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", v.Name(), ErrNothingHeld)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read what was held back from %s: %w", v.Name(), err)
-	}
-	defer f.Close()
 	var out []training.Example
-	for e, err := range training.Read(f.Name(), f) {
-		if err != nil {
-			return nil, err
+	for e, err := range training.ReadFile(filepath.Join(v.dir, heldFile)) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // as an empty file
+		case err != nil:
+			return nil, fmt.Errorf("read what was held back from %s: %w", v.Name(), err)
+		default:
+			out = append(out, e)
 		}
-		out = append(out, e)
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%s: %w", v.Name(), ErrNothingHeld)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/training/curriculum"
 )
 
@@ -181,17 +181,9 @@ func (v *Version) look() error {
 	if v.FileSHA256, err = atomicfile.Sum(v.File()); err != nil {
 		return err
 	}
-	name := filepath.Join(v.dir, metricsFile)
-	stat, err := os.Lstat(name)
+	text, err := rooted.Read(v.dir, metricsFile, maxMetrics)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-	if err == nil && (!stat.Mode().IsRegular() || stat.Size() > maxMetrics) {
-		err = fmt.Errorf("it is not a regular file of at most %d KiB", maxMetrics>>10)
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(name)
 	}
 	all := map[string]any{}
 	if err == nil {

@@ -89,6 +89,5 @@ func difference(got, want string) string {
 }
 
 func turns(prompt []training.Message, more ...llm.Turn) []llm.Turn {
-	return append(lists.Map(prompt, func(m training.Message) llm.Turn { return llm.Turn{Role: m.Role, Content: m.Content} }),
-		more...)
+	return append(lists.Map(prompt, func(m training.Message) llm.Turn { return llm.Turn(m) }), more...)
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/nikolalohinski/gonja/v2/config"
 	"github.com/nikolalohinski/gonja/v2/exec"
 	"github.com/nikolalohinski/gonja/v2/loaders"
-	"github.com/nikolalohinski/gonja/v2/nodes"
 	"github.com/nikolalohinski/gonja/v2/parser"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/training"
 )
@@ -94,11 +94,7 @@ func LoadJinja(path string, now func() time.Time) (*Jinja, error) {
 
 func readTokenizer(path string) (tokenizerConfig, error) {
 	var c tokenizerConfig
-	b, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(b, &c)
-	}
-	if err != nil {
+	if err := atomicfile.ReadJSON(path, &c); err != nil {
 		return c, fmt.Errorf("read the template from %s: %w", path, err)
 	}
 	return c, nil
@@ -247,8 +243,4 @@ func (l *limited) Write(p []byte) (int, error) {
 		return 0, fmt.Errorf("it renders one conversation to more than %d MiB", mostRendered>>20)
 	}
 	return l.b.Write(p)
-}
-
-func generation(p, args *parser.Parser) (nodes.ControlStructure, error) {
-	return wrapped(p, args, "endgeneration")
 }

@@ -44,9 +44,9 @@ type block struct {
 	wrapper *nodes.Wrapper
 }
 
-func wrapped(p, args *parser.Parser, end string) (nodes.ControlStructure, error) {
+func generation(p, args *parser.Parser) (nodes.ControlStructure, error) {
 	b := &block{at: p.Current()}
-	w, rest, err := p.WrapUntil(end)
+	w, rest, err := p.WrapUntil("endgeneration")
 	if err != nil {
 		return nil, err
 	}

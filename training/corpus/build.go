@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
@@ -28,7 +29,7 @@ import (
 type Builder struct {
 	Root    string
 	Summary summary.Options
-	Redact  func(string) string // removes secrets; may be nil
+	Redact  func(string) string // removes secrets
 }
 
 // Refused is a review that gives no pair.
@@ -152,7 +153,7 @@ func (b Builder) pair(ctx context.Context, file string, rec lifecycle.Record, su
 	if rec.SourcesSHA256 == "" || rec.BlueprintSHA256 == "" {
 		return p, "it does not name its code and its blueprint", nil
 	}
-	design, state, err := b.design(rec.ServiceID)
+	design, state, err := Design(b.Root, rec.ServiceID)
 	if errors.Is(err, blueprint.ErrNoBlueprint) {
 		return p, "its unit no longer has a blueprint", nil
 	}
@@ -176,14 +177,31 @@ func (b Builder) pair(ctx context.Context, file string, rec lifecycle.Record, su
 	return b.fill(ctx, p, design, paths)
 }
 
-// design returns the blueprint of a unit: live if it exists, else candidate.
-func (b Builder) design(unit string) (*blueprint.Blueprint, blueprint.State, error) {
-	d, err := blueprint.Load(b.Root, unit, blueprint.Live)
+// Design returns the blueprint of a unit: live if it exists, else candidate.
+func Design(root, unit string) (*blueprint.Blueprint, blueprint.State, error) {
+	d, err := blueprint.Load(root, unit, blueprint.Live)
 	if !errors.Is(err, blueprint.ErrNoBlueprint) {
 		return d, blueprint.Live, err
 	}
-	d, err = blueprint.Load(b.Root, unit, blueprint.Candidate)
+	d, err = blueprint.Load(root, unit, blueprint.Candidate)
 	return d, blueprint.Candidate, err
+}
+
+// live returns the blueprints of all live units.
+func live(root string) ([]*blueprint.Blueprint, error) {
+	units, err := blueprint.Units(root, blueprint.Live)
+	if err != nil {
+		return nil, err
+	}
+	var out []*blueprint.Blueprint
+	for _, u := range units {
+		b, err := blueprint.Load(root, u, blueprint.Live)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
 }
 
 // decide finds the outcome of the reviewed code, or the reason why it is unknown. Code that no longer exists gives no
@@ -228,23 +246,23 @@ func (b Builder) fill(ctx context.Context, p Pair, design *blueprint.Blueprint, 
 		return p, "", err
 	}
 	for _, f := range paths {
-		text, err := readSource(b.Root, f)
+		text, err := rooted.Read(b.Root, f, blueprint.MaxSource)
 		if errors.Is(err, fs.ErrNotExist) {
 			return p, "the source file " + f + " does not exist", nil
 		}
 		if err != nil {
 			return p, "", err
 		}
-		p.Output = append(p.Output, Source{f, b.redact(string(text))})
+		p.Output = append(p.Output, Source{f, b.Redact(string(text))})
 	}
-	p.Blueprint = b.redact(design.YAML())
+	p.Blueprint = b.Redact(design.YAML())
 	if p.File != nil {
 		var seen *summary.Summary
 		if s, ok := summary.Get(now, *p.File); ok {
 			seen = &s
 		}
 		if scoped, ok := design.Scope(*p.File, seen); ok {
-			p.Scoped = b.redact(scoped.YAML())
+			p.Scoped = b.Redact(scoped.YAML())
 		}
 	}
 	then, found, err := b.reviewed(p.ReviewFile)
@@ -261,13 +279,13 @@ func (b Builder) fill(ctx context.Context, p Pair, design *blueprint.Blueprint, 
 	if len(unseen) > 0 && len(now) == 0 {
 		return p, "its source cannot be summarized: " + unseen[0].Reason, nil
 	}
-	if p.Summaries, err = scrub(p.Summaries, b.redact); err != nil {
+	if p.Summaries, err = scrub(p.Summaries, b.Redact); err != nil {
 		return p, "", err
 	}
-	if p.Review, err = scrub(p.Review, b.redact); err != nil {
+	if p.Review, err = scrub(p.Review, b.Redact); err != nil {
 		return p, "", err
 	}
-	if p.Modifications, err = scrub(p.Modifications, b.redact); err != nil {
+	if p.Modifications, err = scrub(p.Modifications, b.Redact); err != nil {
 		return p, "", err
 	}
 	p.ID = p.id()
@@ -277,48 +295,22 @@ func (b Builder) fill(ctx context.Context, p Pair, design *blueprint.Blueprint, 
 	return p, "", p.Check()
 }
 
-func (b Builder) redact(s string) string {
-	if b.Redact == nil {
-		return s
-	}
-	return b.Redact(s)
-}
-
-// maxSource is the highest size of a source file in bytes.
-const maxSource = 4 << 20
-
-func readSource(root, name string) ([]byte, error) {
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	info, err := dir.Lstat(filepath.FromSlash(name))
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular() || info.Size() > maxSource:
-		return nil, fmt.Errorf("%s is not a regular file of at most %d MiB", name, maxSource>>20)
-	}
-	return dir.ReadFile(filepath.FromSlash(name))
-}
-
 // scrub returns v with hide applied to each string in it, at any depth.
 func scrub[T any](v T, hide func(string) string) (T, error) {
+	var tree any
 	var out T
 	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &tree)
+	}
+	if err == nil {
+		text, err = json.Marshal(redact.Texts(tree, hide))
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
 	if err != nil {
-		return out, fmt.Errorf("remove secrets:  %w", err)
+		err = fmt.Errorf("remove secrets: %w", err)
 	}
-	var tree any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		return out, fmt.Errorf("remove secrets:  %w", err)
-	}
-	if text, err = json.Marshal(redact.Texts(tree, hide)); err != nil {
-		return out, fmt.Errorf("remove secrets:  %w", err)
-	}
-	if err := json.Unmarshal(text, &out); err != nil {
-		return out, fmt.Errorf("remove secrets:  %w", err)
-	}
-	return out, nil
+	return out, err
 }

@@ -2,12 +2,11 @@ package corpus
 
 import (
 	"cmp"
-	"crypto/sha1" //nolint:gosec // git's own name of a content
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/summary"
@@ -39,13 +38,12 @@ func Messages(unit, file, yaml string, shown []Idiom) []training.Message {
 			fmt.Fprintf(&w, "\n%s\n", strings.TrimSpace(s.File.PromptText()))
 		}
 	}
-	switch file {
-	case "":
+	if file == "" {
 		fmt.Fprintf(&w, "\nWrite all source files of: %s\n", unit)
-	default:
+	} else {
 		fmt.Fprintf(&w, "\nWrite one file of %s: %s\n", unit, blockName(unit, file))
 	}
-	return []training.Message{{Role: "system", Content: systemText}, {Role: "user", Content: w.String()}}
+	return training.Question(systemText, w.String())
 }
 
 var identifier = lazyre.New(`[A-Za-z][A-Za-z0-9_]{2,}`)
@@ -103,11 +101,10 @@ func (p Pair) Example(spec curriculum.Spec, from training.Origin, all []Idiom) (
 		positive = 0
 	}
 	from.Receipt, from.Unit, from.At = p.ReviewSHA256, p.Service, p.CreatedAt.UTC()
-	from.Files = nil
-	for _, f := range p.Output {
-		from.Files = append(from.Files, training.File{Path: f.Path, Blob: blob(f.Text)})
-	}
-	slices.SortFunc(from.Files, func(a, b training.File) int { return cmp.Compare(a.Path, b.Path) })
+	from.Files = training.SortedFiles(lists.Map(p.Output,
+		func(f Source) training.File {
+			return training.File{Path: f.Path, Blob: git.BlobName([]byte(f.Text), 40)}
+		}))
 	signals := []training.Signal{{Name: "fidelity", Value: &quality},
 		{Name: "promoted", Value: &positive, Note: string(p.Outcome)}}
 	if p.Outcome == Modified {
@@ -123,10 +120,4 @@ func (p Pair) Example(spec curriculum.Spec, from training.Origin, all []Idiom) (
 		e.Quality = &quality
 	}
 	return e, nil
-}
-
-// blob returns git's object id of a text.
-func blob(text string) string {
-	sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text))
-	return hex.EncodeToString(sum[:])
 }

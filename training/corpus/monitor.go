@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/lists"
-	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
 )
 
@@ -38,13 +36,8 @@ const (
 func Monitor(root string, spec curriculum.Spec, pairs []Pair, state string, now time.Time) (Watched, error) {
 	w := Watched{Adapter: spec.Name, Pairs: len(pairs), Minimum: spec.MinimumCorpusSize, State: state,
 		HighPriority: []string{}}
-	for _, p := range pairs {
-		if p.Type == training.Forward {
-			w.Forward++
-		} else {
-			w.Retroactive++
-		}
-	}
+	n := counted(pairs)
+	w.Forward, w.Retroactive = n.Forward, n.Retroactive
 	w.Due = w.Pairs >= w.Minimum && state != Current
 	if !w.Due {
 		return w, nil
@@ -75,17 +68,10 @@ const journalKind = "training"
 
 // openQuestions lists the open questions of live units.
 func openQuestions(root string) ([]string, error) {
-	units, err := blueprint.Units(root, blueprint.Live)
-	if err != nil {
-		return nil, err
-	}
+	units, err := live(root)
 	out := []string{}
-	for _, u := range units {
-		b, err := blueprint.Load(root, u, blueprint.Live)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, lists.Map(b.Intent.OpenQuestions, func(q string) string { return u + ": " + q })...)
+	for _, b := range units {
+		out = append(out, lists.Map(b.Intent.OpenQuestions, func(q string) string { return b.Unit + ": " + q })...)
 	}
-	return out, nil
+	return out, err
 }

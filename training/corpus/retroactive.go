@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/training/curriculum"
 )
 
@@ -31,22 +32,15 @@ type Qualified struct {
 
 // Qualify checks all live units.
 func Qualify(root string) ([]Qualified, error) {
-	units, err := blueprint.Units(root, blueprint.Live)
-	if err != nil {
-		return nil, err
-	}
+	units, err := live(root)
 	out := []Qualified{}
-	for _, u := range units {
-		b, err := blueprint.Load(root, u, blueprint.Live)
-		if err != nil {
-			return nil, err
-		}
-		q := Qualified{Unit: u, Files: b.Paths()}
+	for _, b := range units {
+		q := Qualified{Unit: b.Unit, Files: b.Paths()}
 		q.Confidence, q.Named = confidence(b.Meta.Confidence)
 		q.OK = q.Confidence >= Enough-1e-9 // tolerance for floating-point sums
 		out = append(out, q)
 	}
-	return out, nil
+	return out, err
 }
 
 // confidence returns the mean of the confidences in a blueprint, or 0 without any.
@@ -172,8 +166,7 @@ func (c Collector) Collect(ctx context.Context, units []Qualified) (done []Revie
 func (m Manifest) has(root, unit, file, design, sources string) bool {
 	for _, r := range m.Reviews {
 		if r.Unit == unit && r.File == file && r.BlueprintSHA256 == design && r.SourcesSHA256 == sources {
-			_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(r.Review)))
-			return err == nil
+			return rooted.Exists(root, r.Review)
 		}
 	}
 	return false

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/glob"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
 )
@@ -30,20 +32,23 @@ type Counts struct {
 	Negative    int `json:"negative"`
 }
 
-func (c *Counts) add(p Pair) {
-	if p.Type == training.Forward {
-		c.Forward++
-	} else {
-		c.Retroactive++
+func counted(pairs []Pair) (c Counts) {
+	for _, p := range pairs {
+		if p.Type == training.Forward {
+			c.Forward++
+		} else {
+			c.Retroactive++
+		}
+		if p.Granularity == Service {
+			c.Service++
+		} else {
+			c.File++
+		}
+		if p.Outcome == Failed {
+			c.Negative++
+		}
 	}
-	if p.Granularity == Service {
-		c.Service++
-	} else {
-		c.File++
-	}
-	if p.Outcome == Failed {
-		c.Negative++
-	}
+	return c
 }
 
 // Metadata is generation_metadata.json. It has no timestamp, so that the same reviews give the same bytes.
@@ -104,12 +109,9 @@ func (b Builder) Build(ctx context.Context, spec curriculum.Spec, from training.
 		if err != nil {
 			return out, err
 		}
-		out.All.add(p)
 		if s.Held[p.Service] {
-			out.Validation.add(p)
 			held.Write(line)
 		} else {
-			out.Train.add(p)
 			train.Write(line)
 		}
 		text, err := p.Encode()
@@ -122,12 +124,10 @@ func (b Builder) Build(ctx context.Context, spec curriculum.Spec, from training.
 		text = []byte(training.HideAddresses(string(text)))
 		out.files[filepath.Join("pairs", p.ID+".json")] = text
 	}
-	for _, p := range pairs {
-		if s.Held[p.Service] && !slices.Contains(out.Held, p.Service) {
-			out.Held = append(out.Held, p.Service)
-		}
-	}
-	slices.Sort(out.Held)
+	out.Held = append(out.Held, slices.Sorted(maps.Keys(s.Held))...)
+	isHeld := func(p Pair) bool { return s.Held[p.Service] }
+	out.All, out.Validation = counted(pairs), counted(lists.Filter(pairs, isHeld))
+	out.Train = counted(slices.DeleteFunc(slices.Clone(pairs), isHeld))
 	out.Share = float64(out.Validation.Forward+out.Validation.Retroactive) / float64(len(pairs))
 	out.files["train.jsonl"], out.files["validation.jsonl"] = train.Bytes(), held.Bytes()
 	for _, name := range []string{"train.jsonl", "validation.jsonl"} {
@@ -144,25 +144,21 @@ func (b Builder) Build(ctx context.Context, spec curriculum.Spec, from training.
 
 // idioms returns the summaries of all live units that are not held out.
 func (b Builder) idioms(ctx context.Context, s Split) ([]Idiom, error) {
-	units, err := blueprint.Units(b.Root, blueprint.Live)
+	units, err := live(b.Root)
 	if err != nil {
 		return nil, err
 	}
 	var out []Idiom
-	for _, u := range units {
-		if s.Held[u] {
+	for _, d := range units {
+		if s.Held[d.Unit] {
 			continue
-		}
-		d, err := blueprint.Load(b.Root, u, blueprint.Live)
-		if err != nil {
-			return nil, err
 		}
 		files, _, err := blueprint.Summaries(ctx, b.Summary, d, d.Paths()) // skip an unreadable unit
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range files {
-			out = append(out, Idiom{u, f})
+			out = append(out, Idiom{d.Unit, f})
 		}
 	}
 	return out, nil

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/folder"
 	"github.com/runplan/runplan/training/plan"
@@ -251,12 +253,13 @@ func recordOf(e training.Example, at int64, line []byte) *record {
 		repo:    e.Origin.Repo,
 		license: e.Origin.License, quality: e.Quality, unix: e.Origin.At.UnixMicro(), hard: hardKeys(e), soft: softKeys(e),
 	}
-	r.said = promptSum(e) + " " + shortSum(e.Completion)
+	r.said = PromptSum(e) + " " + shortSum(e.Completion)
 	r.line = lot(0, string(line))
 	return r
 }
 
-func promptSum(e training.Example) string {
+// PromptSum returns a key for the prompt of an example.
+func PromptSum(e training.Example) string {
 	var b strings.Builder
 	for _, m := range e.Prompt {
 		fmt.Fprintf(&b, "%s %d:%s", m.Role, len(m.Content), m.Content)
@@ -336,13 +339,13 @@ func (b *builder) nothing() error {
 	if b.m.Read == 0 {
 		return fmt.Errorf("%w: the files are empty", ErrNothing)
 	}
-	var why []string
-	for _, r := range Reasons() {
-		if n := b.m.LeftOut[r]; n > 0 {
-			why = append(why, fmt.Sprintf("%d %s", n, r))
-		}
-	}
-	return fmt.Errorf("%w for stage %s: of %d, %s", ErrNothing, b.Plan.Stage, b.m.Read, strings.Join(why, ", "))
+	return fmt.Errorf("%w for stage %s: of %d, %s", ErrNothing, b.Plan.Stage, b.m.Read, Told(b.m.LeftOut, Reasons()))
+}
+
+// Told says how many examples were omitted for each reason, in the given order.
+func Told(leftOut map[Reason]int, order []Reason) string {
+	order = lists.Filter(order, func(r Reason) bool { return leftOut[r] > 0 })
+	return phrase.Join(order, ", ", func(r Reason) string { return fmt.Sprintf("%d %s", leftOut[r], r) })
 }
 
 func (b *builder) count() {

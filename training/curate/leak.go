@@ -78,7 +78,7 @@ func prefix(n int, threshold float64) int {
 
 // hardKeys returns the keys that the split must never separate.
 func hardKeys(e training.Example) []string {
-	out := []string{"prompt " + promptSum(e)}
+	out := []string{"prompt " + PromptSum(e)}
 	o := e.Origin
 	if o.Commit != "" {
 		out = append(out, "commit "+o.Commit)

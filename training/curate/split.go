@@ -35,8 +35,6 @@ func (r *record) stratum() stratum { return stratum{r.repo, r.kind, r.pair, r.po
 
 // splitter assigns each example to a side.
 type splitter struct {
-	seed   uint64
-	share  float64
 	all    []*record
 	held   map[*record]bool // validation side
 	want   map[stratum]int
@@ -49,16 +47,13 @@ type splitter struct {
 // together.
 func split(p plan.Plan, all []*record, near [][2]*record) (map[*record]bool, error) {
 	s := &splitter{
-		seed: p.Seed, share: p.Data.ValidationSplit, all: left(all), held: map[*record]bool{},
-		want: map[stratum]int{}, have: map[stratum]int{}, of: map[stratum]int{}, totals: map[training.Kind]int{},
+		all: left(all), held: map[*record]bool{}, want: map[stratum]int{}, have: map[stratum]int{},
 	}
-	inTime(s.all, s.seed)
-	for _, r := range s.all {
-		s.of[r.stratum()]++
-		s.totals[r.kind]++
-	}
+	inTime(s.all, p.Seed)
+	s.of = lists.Counts(s.all, (*record).stratum)
+	s.totals = lists.Counts(s.all, func(r *record) training.Kind { return r.kind })
 	for st, n := range s.of {
-		s.want[st] = int(math.Round(s.share * float64(n)))
+		s.want[st] = int(math.Round(p.Data.ValidationSplit * float64(n)))
 	}
 	loose := groups(s.all, near, func(r *record) []string { return r.hard })
 	tied := groups(s.all, near, func(r *record) []string { return slices.Concat(r.hard, r.soft) })
@@ -118,17 +113,6 @@ func groups(all []*record, near [][2]*record, keys func(*record) []string) []gro
 	return lists.Map(out, func(g *group) group { return *g })
 }
 
-// counts counts the remaining members of a group by stratum.
-func (g group) counts() map[stratum]int {
-	n := map[stratum]int{}
-	for _, r := range g.members {
-		if r.out == "" {
-			n[r.stratum()]++
-		}
-	}
-	return n
-}
-
 // take moves groups into validation, newest first, if they add what is missing and little else.
 func (s *splitter) take(all []group) {
 	for _, g := range all {
@@ -136,7 +120,7 @@ func (s *splitter) take(all []group) {
 			continue
 		}
 		fits, helps := true, false
-		for st, n := range g.counts() {
+		for st, n := range lists.Counts(left(g.members), (*record).stratum) {
 			helps = helps || s.have[st] < s.want[st]
 			fits = fits && s.have[st]+n <= s.want[st]+s.of[st]/20
 		}

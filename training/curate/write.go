@@ -98,12 +98,10 @@ func (b *builder) leftOut() []Out {
 			all = append(all, Out{r.id, r.out, r.note})
 		}
 	}
-	order := map[Reason]int{}
-	for i, r := range Reasons() {
-		order[r] = i
-	}
+	order := Reasons()
 	slices.SortFunc(all, func(x, y Out) int {
-		return cmp.Or(cmp.Compare(order[x.Reason], order[y.Reason]), cmp.Compare(x.ID, y.ID), cmp.Compare(x.Note, y.Note))
+		return cmp.Or(cmp.Compare(slices.Index(order, x.Reason), slices.Index(order, y.Reason)), cmp.Compare(x.ID, y.ID),
+			cmp.Compare(x.Note, y.Note))
 	})
 	return all
 }

@@ -50,15 +50,15 @@ type Spec struct {
 
 // Hyperparameters are passed to the trainer unchanged.
 type Hyperparameters struct {
-	Rank                      int      `json:"rank"`
-	Alpha                     int      `json:"alpha"`
-	Dropout                   float64  `json:"dropout"`
-	TargetModules             []string `json:"target_modules"`
-	BatchSize                 int      `json:"batch_size"`
-	GradientAccumulationSteps int      `json:"gradient_accumulation_steps"`
-	LearningRate              float64  `json:"learning_rate"`
-	MaxSteps                  int      `json:"max_steps"`
-	MaxSequenceLength         int      `json:"max_sequence_length"`
+	Rank                 int      `toml:"rank" json:"rank"`
+	Alpha                int      `toml:"alpha" json:"alpha"`
+	Dropout              float64  `toml:"dropout" json:"dropout"`
+	TargetModules        []string `toml:"target_modules" json:"target_modules"`
+	BatchSize            int      `toml:"batch_size" json:"batch_size"`
+	GradientAccumulation int      `toml:"gradient_accumulation_steps" json:"gradient_accumulation_steps"`
+	LearningRate         float64  `toml:"learning_rate" json:"learning_rate"`
+	MaxSteps             int      `toml:"max_steps" json:"max_steps"`
+	MaxSequenceLength    int      `toml:"max_sequence_length" json:"max_sequence_length" comment:"longer ones are not cut"`
 }
 
 // Versioning selects the versions to keep.
@@ -98,7 +98,7 @@ func DefaultHyperparameters() Hyperparameters {
 	return Hyperparameters{
 		Rank: 32, Alpha: 64, Dropout: 0.05,
 		TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj"},
-		BatchSize:     1, GradientAccumulationSteps: 8, LearningRate: 1e-4, MaxSteps: 500, MaxSequenceLength: 2048,
+		BatchSize:     1, GradientAccumulation: 8, LearningRate: 1e-4, MaxSteps: 500, MaxSequenceLength: 2048,
 	}
 }
 
@@ -202,7 +202,7 @@ func (s Spec) Check() error {
 		{"adapter_version", s.Version}, {"minimum_corpus_size", s.MinimumCorpusSize},
 		{"versioning.retention_count", s.Versioning.RetentionCount},
 		{"hyperparameters.rank", h.Rank}, {"hyperparameters.alpha", h.Alpha}, {"hyperparameters.batch_size", h.BatchSize},
-		{"hyperparameters.gradient_accumulation_steps", h.GradientAccumulationSteps},
+		{"hyperparameters.gradient_accumulation_steps", h.GradientAccumulation},
 		{"hyperparameters.max_steps", h.MaxSteps},
 		{"hyperparameters.max_sequence_length", h.MaxSequenceLength},
 	} {

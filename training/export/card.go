@@ -22,8 +22,8 @@ func (j *job) card() (string, error) {
 		Reasons                       []curate.Reason
 	}{
 		j.m, hubLicenses(j.m.Licenses), strings.ReplaceAll(string(j.m.Plan.Stage), "_", "-"),
-		sizeCategory(j.m.Train.Examples + j.m.Validation.Examples), j.format.What, j.format.Text, j.format.Run, trainFile,
-		j.format.Held, ManifestFile, j.TooLong == Keep, Reasons(),
+		sizeCategory(j.m.Train.Examples + j.m.Validation.Examples), j.Format.What, j.Format.Text, j.Format.Run, trainFile,
+		j.Format.Held, ManifestFile, j.TooLong == Keep, Reasons(),
 	})
 }
 

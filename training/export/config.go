@@ -35,13 +35,14 @@ func rendered(name string, data any) (string, error) {
 // documents returns the configuration of the trainer and the description of the data.
 func (j *job) documents() ([]document, error) {
 	s := settings{
-		Hyperparameters: j.plan.Hyperparameters, Run: j.format.Run, Base: j.base, Schema: j.schema, Held: j.format.Held,
-		Limit: j.limit, Lengths: j.lengths(), Seed: j.plan.Seed & seedBits,
-		Pairs: j.format.Teaches == Preferences, Rated: j.format.Teaches != Answers,
+		Hyperparameters: j.m.Plan.Hyperparameters, Run: j.Format.Run, Base: j.BaseModel, Schema: j.m.Schema,
+		Held:  j.Format.Held,
+		Limit: j.Limit, Lengths: j.lengths(), Seed: j.m.Plan.Seed & seedBits,
+		Pairs: j.Format.Teaches == Preferences, Rated: j.Format.Teaches != Answers,
 	}
 	card, err := j.card()
 	out := []document{{CardFile, card}}
-	for _, c := range j.format.configs {
+	for _, c := range j.Format.configs {
 		text, e := rendered(c.text, s)
 		out, err = append(out, document{c.name, text}), errors.Join(err, e)
 	}
@@ -113,9 +114,9 @@ func quoted(s string) string {
 // lengths describes the token limits of the trainer.
 func (j job) lengths() string {
 	if n := len(j.m.TooLong); n > 0 && j.TooLong == Keep {
-		return fmt.Sprintf("%d example(s) are longer than this, and are cut by the trainer (%s)", n, j.counted())
+		return fmt.Sprintf("%d example(s) are longer than this, and are cut by the trainer (%s)", n, j.Counter.Name())
 	}
-	return "no example is longer than this (" + j.counted() + ")"
+	return "no example is longer than this (" + j.Counter.Name() + ")"
 }
 
 const seedBits = 1<<31 - 1 // the range that all trainers accept

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -115,20 +114,12 @@ var ErrEmpty = errors.New("no examples remain to export")
 // job is the state of one export.
 type job struct {
 	Options
-	format Format
-	schema string // name of the schema of lines
-	plan   plan.Plan
-	base   string
-	limit  int
-	check  *schema.Schema
-	in     string
-	m      *Manifest
-	out    []curate.Out
-	taken  map[string]bool // exported examples of the validation side
+	check *schema.Schema // of lines
+	in    string
+	m     *Manifest
+	out   []curate.Out
+	taken map[string]bool // exported examples of the validation side
 }
-
-// counted describes how tokens were counted.
-func (j job) counted() string { return j.Counter.Name() }
 
 // Write exports the dataset in one folder to another.
 func Write(ctx context.Context, in, out string, o Options) (m Manifest, err error) {
@@ -136,25 +127,20 @@ func Write(ctx context.Context, in, out string, o Options) (m Manifest, err erro
 	if err != nil {
 		return m, err
 	}
-	j := job{Options: o, format: o.Format, schema: o.Format.Chat, plan: set.Plan, base: o.BaseModel, limit: o.Limit,
-		in: in, m: &m, taken: map[string]bool{}}
-	j.limit = cmp.Or(j.limit, set.Plan.Hyperparameters.MaxSequenceLength)
-	template := "none"
-	if o.Template != nil {
-		template = o.Template.Name()
-		if o.Format.Text != "" {
-			j.schema = o.Format.Text
-		}
-	}
+	o.Limit = cmp.Or(o.Limit, set.Plan.Hyperparameters.MaxSequenceLength)
+	j := job{Options: o, in: in, m: &m, taken: map[string]bool{}}
 	m = Manifest{
-		Version: 1, Format: j.format.Name, Schema: j.schema, BaseModel: j.base, Template: template, Counter: o.Counter.Name(),
-		Limit: j.limit, Plan: set.Plan,
+		Version: 1, Format: o.Format.Name, Schema: o.Format.Chat, BaseModel: o.BaseModel, Template: "none",
+		Counter: o.Counter.Name(), Limit: o.Limit, Plan: set.Plan,
 		Dataset: map[string]string{curate.TrainFile: set.Files[curate.TrainFile],
 			curate.ValidationFile: set.Files[curate.ValidationFile]},
 		LeftOut:  map[curate.Reason]int{},
-		Licenses: map[string]int{}, Repos: map[string]int{}, Run: j.format.Run,
+		Licenses: map[string]int{}, Repos: map[string]int{}, Run: o.Format.Run,
 	}
-	if j.check, err = SchemaOf(j.schema); err != nil {
+	if o.Template != nil {
+		m.Template, m.Schema = o.Template.Name(), cmp.Or(o.Format.Text, o.Format.Chat)
+	}
+	if j.check, err = SchemaOf(m.Schema); err != nil {
 		return m, err
 	}
 	f, err := folder.New(out, ManifestFile, o.Replace)
@@ -172,13 +158,13 @@ func (j *job) write(ctx context.Context, f *folder.Folder) error {
 	for _, side := range []struct {
 		from, to string
 		count    *curate.Side
-	}{{curate.TrainFile, trainFile, &j.m.Train}, {curate.ValidationFile, j.format.Held, &j.m.Validation}} {
+	}{{curate.TrainFile, trainFile, &j.m.Train}, {curate.ValidationFile, j.Format.Held, &j.m.Validation}} {
 		if err := f.File(side.to, func(w io.Writer) error { return j.side(ctx, w, side.from, side.count) }); err != nil {
 			return err
 		}
 	}
 	if j.TooLong == Fail && len(j.m.TooLong) > 0 {
-		return &LongError{j.limit, j.counted(), j.m.TooLong}
+		return &LongError{j.Limit, j.Counter.Name(), j.m.TooLong}
 	}
 	if j.m.Train.Examples == 0 || j.m.Validation.Examples == 0 {
 		return j.empty()
@@ -208,13 +194,8 @@ func (j *job) empty() error {
 	if j.m.Train.Examples > 0 {
 		side = "validation"
 	}
-	var why []string
-	for _, r := range Reasons() {
-		if n := j.m.LeftOut[r]; n > 0 {
-			why = append(why, fmt.Sprintf("%d %s", n, r))
-		}
-	}
-	return fmt.Errorf("%w as %s for %s: all were omitted: %s", ErrEmpty, j.format.Name, side, strings.Join(why, ", "))
+	return fmt.Errorf("%w as %s for %s: all were omitted: %s", ErrEmpty, j.Format.Name, side,
+		curate.Told(j.m.LeftOut, Reasons()))
 }
 
 // Reasons returns the reasons for omitting examples, in order.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -44,13 +43,7 @@ func (j *job) side(ctx context.Context, w io.Writer, name string, count *curate.
 }
 
 func (j *job) each(name string, do func(training.Example) error) error {
-	path := filepath.Join(j.in, name)
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for e, err := range training.Read(path, f) {
+	for e, err := range training.ReadFile(filepath.Join(j.in, name)) {
 		if err == nil {
 			err = do(e)
 		}
@@ -63,13 +56,13 @@ func (j *job) each(name string, do func(training.Example) error) error {
 
 // counterparts returns the good answers to prompts that also have a bad answer. Only preference formats need them.
 func (j *job) counterparts(name string) (map[string]string, error) {
-	if j.format.Teaches != Preferences {
+	if j.Format.Teaches != Preferences {
 		return nil, nil
 	}
 	bad := map[string]bool{}
 	err := j.each(name, func(e training.Example) error {
 		if !e.Positive && e.Rejected == "" {
-			bad[asked(e)] = true
+			bad[curate.PromptSum(e)] = true
 		}
 		return nil
 	})
@@ -78,16 +71,11 @@ func (j *job) counterparts(name string) (map[string]string, error) {
 	}
 	good := map[string]string{}
 	return good, j.each(name, func(e training.Example) error {
-		if _, known := good[asked(e)]; e.Positive && bad[asked(e)] && !known && j.licensed(e) == "" {
-			good[asked(e)] = e.Completion
+		if _, known := good[curate.PromptSum(e)]; e.Positive && bad[curate.PromptSum(e)] && !known && j.licensed(e) == "" {
+			good[curate.PromptSum(e)] = e.Completion
 		}
 		return nil
 	})
-}
-
-// asked returns a key for a prompt.
-func asked(e training.Example) string {
-	return training.Example{Stage: e.Stage, Prompt: e.Prompt}.Sum()
 }
 
 func (j *job) licensed(e training.Example) curate.Reason {
@@ -105,7 +93,7 @@ func (j *job) rows(e training.Example, good map[string]string) ([]training.Examp
 	if why := j.licensed(e); why != "" {
 		return nil, why
 	}
-	switch j.format.Teaches {
+	switch j.Format.Teaches {
 	case Answers:
 		if !e.Positive {
 			return nil, NotLearnt
@@ -114,7 +102,7 @@ func (j *job) rows(e training.Example, good map[string]string) ([]training.Examp
 		if e.Rejected != "" {
 			break
 		}
-		better, ok := good[asked(e)]
+		better, ok := good[curate.PromptSum(e)]
 		if e.Positive || !ok {
 			return nil, NoCounterpart
 		}
@@ -138,16 +126,16 @@ func (j *job) row(ctx context.Context, w io.Writer, name string, e training.Exam
 	}
 	n, more := 0, false
 	for _, t := range texts {
-		c, err := j.Counter.Count(ctx, t, j.limit)
+		c, err := j.Counter.Count(ctx, t, j.Limit)
 		if more = more || errors.Is(err, chat.ErrMore); err != nil && !more {
 			return err
 		}
 		n = max(n, c)
 	}
 	if more {
-		n = max(n, j.limit)
+		n = max(n, j.Limit)
 	}
-	if n > j.limit || more {
+	if n > j.Limit || more {
 		l := Long{e.ID, name, n, more}
 		j.m.TooLong = append(j.m.TooLong, l)
 		if j.TooLong != Keep {
@@ -166,7 +154,7 @@ func (j *job) row(ctx context.Context, w io.Writer, name string, e training.Exam
 		return err
 	}
 	if err := j.check.Check(b.Bytes()); err != nil {
-		return fmt.Errorf("schema %s: %w", j.schema, err)
+		return fmt.Errorf("schema %s: %w", j.m.Schema, err)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return err
@@ -184,10 +172,10 @@ func (j *job) line(ctx context.Context, e training.Example) (line any, texts []s
 		}
 		prompt := b.String()
 		texts = []string{prompt + e.Completion}
-		if j.format.Teaches == Preferences {
+		if j.Format.Teaches == Preferences {
 			texts = append(texts, prompt+e.Rejected)
 		}
-		return j.format.fromChat(e), texts, nil
+		return j.Format.fromChat(e), texts, nil
 	}
 	good, err := j.Template.Pair(ctx, e.Prompt, e.Completion)
 	if err != nil {
@@ -195,17 +183,17 @@ func (j *job) line(ctx context.Context, e training.Example) (line any, texts []s
 	}
 	texts = []string{good.Prompt + good.Completion}
 	var bad chat.Pair
-	if j.format.Teaches == Preferences {
+	if j.Format.Teaches == Preferences {
 		if bad, err = j.Template.Pair(ctx, e.Prompt, e.Rejected); err != nil {
 			return nil, nil, err
 		}
 		texts = append(texts, bad.Prompt+bad.Completion)
 	}
-	if j.format.Text == "" {
-		return j.format.fromChat(e), texts, nil
+	if j.Format.Text == "" {
+		return j.Format.fromChat(e), texts, nil
 	}
 	good.Prompt = strings.TrimPrefix(good.Prompt, j.DropBegin)
-	return j.format.fromText(good, bad, e.Positive), texts, nil
+	return j.Format.fromText(good, bad, e.Positive), texts, nil
 }
 
 // held writes the exported validation examples in the common format.

@@ -40,6 +40,11 @@ func (c *change) sides() (old, now []string) {
 	return old, now
 }
 
+// versions returns the file before and after the change, without a side that does not exist.
+func (c *change) versions() []*source {
+	return lists.Filter([]*source{c.before, c.after}, func(s *source) bool { return s != nil })
+}
+
 // related is a file that a commit does not change.
 type related struct {
 	*source
@@ -250,7 +255,7 @@ func (w *work) understand() {
 			if s == nil {
 				continue
 			}
-			if s.faulty || s.skip != "" {
+			if s.broken || s.skip != "" {
 				if w.reason = Broken; s.skip == notInstalled {
 					w.reason = NoReader
 				}

@@ -36,10 +36,10 @@ func (w *work) detailed(context string) (task string, receipt training.Signal, b
 	case len(list) > mostDetails:
 		return "", receipt, "its answer has too many names and values that are not in the prompt"
 	case len(list) == 0:
-		return w.task, signal("complete", 1, "the task was not changed"), ""
+		return w.task, training.Known("complete", 1, "the task was not changed"), ""
 	}
 	return strings.TrimRight(w.task, "\n") + "\n\nNames and values of the change: `" + strings.Join(list, "`, `") + "`.",
-		signal("complete", 1-float64(len(list))/(2*mostDetails),
+		training.Known("complete", 1-float64(len(list))/(2*mostDetails),
 			fmt.Sprintf("%s of the answer added to the task", phrase.Count(len(list), "name or value", "names and values"))), ""
 }
 

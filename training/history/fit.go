@@ -88,8 +88,8 @@ func (w *work) derivable(prompt string) training.Signal {
 		}
 	}
 	if len(seen) == 0 {
-		return signal("derivable", 1, "no new lines are written")
+		return training.Known("derivable", 1, "no new lines are written")
 	}
-	return signal("derivable", float64(found)/float64(len(seen)),
+	return training.Known("derivable", float64(found)/float64(len(seen)),
 		fmt.Sprintf("%d of %d words of the new lines are in the prompt", found, len(seen)))
 }

@@ -25,12 +25,11 @@ func (m Manifest) Hints() []Hint {
 	share := func(n int) string { return fmt.Sprintf("%d of %d commits (%d %%)", n, own, n*100/own) }
 	over := func(n, percent int) bool { return n*100 > own*percent }
 	vague, wide, taken := m.Reasons[SaysLittle], m.Reasons[TooManyFile]+m.Reasons[TooMany], m.Reasons[Reverted]
-	out := []Hint{
+	return []Hint{
 		{!over(vague, tooVague), "clear messages: " + share(vague) + " do not say what changed"},
 		{!over(wide, tooWide), "small, focused commits: " + share(wide) +
 			" change more than 5 files or 200 lines, or no file"},
 		{!over(taken, tooTaken), "stable: " + share(taken) + " were reverted later"},
 		{over(m.Used, tooFew), "worth it: " + share(m.Used) + " make examples"},
 	}
-	return out
 }

@@ -64,10 +64,8 @@ func Stages() []training.Stage {
 // DefaultBudget returns the window for examples if no other is known.
 func DefaultBudget() tokens.Budget { return tokens.Budget{Window: 16384, Reserved: 8192, Margin: 0.2} }
 
-// Errors for a repository without usable history.
-var (
-	ErrPartial = errors.New("the clone is partial: file contents are missing")
-)
+// ErrPartial reports a repository whose history cannot be read completely.
+var ErrPartial = errors.New("the clone is partial: file contents are missing")
 
 // chunk is the number of commits processed together.
 const chunk = 96

@@ -67,9 +67,7 @@ func (c changedCode) look(ctx context.Context, all []*work) error {
 		return err
 	}
 	for _, w := range all {
-		if slices.ContainsFunc(w.changes, func(c *change) bool {
-			return c.before != nil && c.before.secret || c.after != nil && c.after.secret
-		}) {
+		if slices.ContainsFunc(sidesOf([]*work{w}), func(s *source) bool { return s.secret }) {
 			w.reason = Secret
 		}
 	}
@@ -83,18 +81,12 @@ func (c changedCode) look(ctx context.Context, all []*work) error {
 	})
 }
 
-// sidesOf returns the file versions that commits change, without duplicates.
+// sidesOf returns the file versions that commits change.
 func sidesOf(all []*work) []*source {
 	var out []*source
-	seen := map[*source]bool{}
 	for _, w := range all {
 		for _, c := range w.changes {
-			for _, s := range []*source{c.before, c.after} {
-				if s != nil && !seen[s] {
-					seen[s] = true
-					out = append(out, s)
-				}
-			}
+			out = append(out, c.versions()...)
 		}
 	}
 	return out

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
@@ -141,19 +140,12 @@ func (m *maker) share(w *work) shared {
 
 func (m *maker) example(w *work, stage training.Stage, l lesson) training.Example {
 	e := training.Example{
-		Stage: stage, Base: training.BaseOf(stage), Source: training.Synthetic, Completion: l.completion, Positive: true,
-		Origin: training.Origin{Repo: m.repo, License: m.License, Commit: w.Hash, Parent: w.Parents[0], At: w.Time},
+		Stage: stage, Base: training.BaseOf(stage), Source: training.Synthetic,
+		Prompt: training.Question(l.system, l.prompt), Completion: l.completion, Positive: true,
+		Origin: training.Origin{Repo: m.repo, License: m.License, Commit: w.Hash, Parent: w.Parents[0], At: w.Time,
+			Files: training.SortedFiles(lists.Map(l.texts,
+				func(s *source) training.File { return training.File{Path: s.path, Blob: s.blob} }))},
 	}
-	if l.system != "" {
-		e.Prompt = append(e.Prompt, training.Message{Role: "system", Content: l.system})
-	}
-	e.Prompt = append(e.Prompt, training.Message{Role: "user", Content: l.prompt})
-	for _, s := range l.texts {
-		e.Origin.Files = lists.Add(e.Origin.Files, training.File{Path: s.path, Blob: s.blob})
-	}
-	slices.SortFunc(e.Origin.Files, func(a, b training.File) int {
-		return strings.Compare(a.Path+"\x00"+a.Blob, b.Path+"\x00"+b.Blob)
-	})
 	e.Signals = append(w.signals(), l.signals...)
 	sum, n, factor := 0.0, 0, 1.0
 	for _, s := range e.Signals {
@@ -174,12 +166,12 @@ func (m *maker) example(w *work, stage training.Stage, l lesson) training.Exampl
 func (w *work) signals() []training.Signal {
 	tested := training.Signal{Name: "tested", Note: "it changes no test"}
 	if slices.ContainsFunc(w.changes, func(c *change) bool { return language.IsTest(c.path) }) {
-		tested = signal("tested", 1, "it changes tests too")
+		tested = training.Known("tested", 1, "it changes tests too")
 	}
 	return []training.Signal{
-		signal("merged", 1, "it is part of the history, and no later commit reverts it"),
+		training.Known("merged", 1, "it is part of the history, and no later commit reverts it"),
 		tested,
-		signal("files_shown", float64(len(w.changes))/float64(len(w.Entries)),
+		training.Known("files_shown", float64(len(w.changes))/float64(len(w.Entries)),
 			fmt.Sprintf("%d of %d changed files are code of its languages", len(w.changes), len(w.Entries))),
 	}
 }

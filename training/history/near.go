@@ -120,10 +120,7 @@ func (w *work) depend(have versions) {
 	seen := map[string]bool{}
 	own := map[string]bool{} // names that the changed files define
 	for _, c := range w.changes {
-		for _, side := range []*source{c.before, c.after} {
-			if side == nil {
-				continue
-			}
+		for _, side := range c.versions() {
 			for _, x := range side.symbols {
 				own[x.short] = true
 			}

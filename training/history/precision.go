@@ -44,23 +44,13 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 		pieces []piece
 	}
 	var files []file
+	suggested := w.suggested(q)
 	for _, c := range w.changes {
 		if c.before == nil {
 			continue
 		}
-		f := file{source: c.before, tier: 1}
-		why, named := q.names(c.before)
-		switch words := q.has(c.path); {
-		case named:
-			f.why = why
-		case len(words) > 0:
-			f.why = "it has words of the task: " + strings.Join(words, ", ")
-		default:
-			f.why = "the task may need it"
-			if name := firstOf(c, w.suggested(q)); name != "" {
-				f.why = "the task does not name `" + name + "`, but may need it"
-			}
-		}
+		f := file{source: c.before, tier: 1,
+			why: cmp.Or(q.names(c.before), q.suspects(c, suggested), "the task may need it")}
 		f.pieces = m.pieces(q, c.before, func(i int) string {
 			x := &c.before.symbols[i]
 			switch {
@@ -114,7 +104,7 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 	if err != nil {
 		return lesson{}, err.Error()
 	}
-	covered := signal("symbols_covered", min(1, float64(count[primary])/float64(max(1, touched))),
+	covered := training.Known("symbols_covered", min(1, float64(count[primary])/float64(max(1, touched))),
 		fmt.Sprintf("the prompt asks about %d of %d changed symbols", count[primary], touched))
 	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts,
 		signals: []training.Signal{covered}}, ""
@@ -156,7 +146,7 @@ func (x piece) weight() int {
 func (q query) why(s *symbol) []string {
 	var out []string
 	for _, as := range q.symbols {
-		if s.name == as || s.short == as || strings.HasSuffix(s.name, "."+as) {
+		if s.named(as) {
 			out = append(out, "the task names it")
 			break
 		}

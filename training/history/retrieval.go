@@ -24,10 +24,6 @@ type lesson struct {
 	signals    []training.Signal
 }
 
-func signal(name string, value float64, note string) training.Signal {
-	return training.Signal{Name: name, Value: &value, Note: note}
-}
-
 // analysed is the answer to the analysis of a task, with the fields of that stage.
 type analysed struct {
 	Intent   string   `json:"intent"`
@@ -58,7 +54,7 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 	}
 	texts := w.before()
 	return lesson{prompt: prompt, completion: marshal(a), texts: texts, signals: []training.Signal{
-		signal("files_known_before", float64(len(texts))/float64(len(w.changes)),
+		training.Known("files_known_before", float64(len(texts))/float64(len(w.changes)),
 			fmt.Sprintf("%d of %d changed files existed", len(texts), len(w.changes))),
 	}}, ""
 }
@@ -134,24 +130,16 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 		if c.before == nil {
 			continue
 		}
-		if _, named := q.names(c.before); named {
+		if q.names(c.before) != "" {
 			sure = append(sure, c.path)
-			continue
+		} else if why := q.suspects(c, suggested); why != "" { // else no stage would offer it
+			changed++
+			all = append(all, candidate{source: c.before, why: why, tier: 1, relevant: true, reason: "it must be changed"})
 		}
-		x := candidate{source: c.before, tier: 1, relevant: true, reason: "it must be changed"}
-		if words := q.has(c.path); len(words) > 0 {
-			x.why = "it has words of the task: " + strings.Join(words, ", ")
-		} else if name := firstOf(c, suggested); name != "" {
-			x.why = "the task does not name `" + name + "`, but may need it"
-		} else {
-			continue // no stage would offer it
-		}
-		changed++
-		all = append(all, x)
 	}
 	for _, list := range [][]related{w.deps, w.others} {
 		for _, r := range list {
-			if _, named := q.names(r.source); named {
+			if q.names(r.source) != "" {
 				sure = append(sure, r.path)
 				continue
 			}
@@ -188,7 +176,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	if err != nil {
 		return lesson{}, err.Error()
 	}
-	needed := signal("files_needed", float64(changed+len(sure))/float64(changed+len(sure)+relevant-changed),
+	needed := training.Known("files_needed", float64(changed+len(sure))/float64(changed+len(sure)+relevant-changed),
 		fmt.Sprintf("%d of the relevant files are changed", changed+len(sure)))
 	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts,
 		signals: []training.Signal{needed}}, ""
@@ -208,14 +196,4 @@ func (c candidate) line(id string) string {
 		text += ": " + strings.Join(about, "; ")
 	}
 	return text
-}
-
-// firstOf returns the first of the names that a change touches.
-func firstOf(c *change, names []string) string {
-	for _, n := range names {
-		if slices.ContainsFunc(c.touched, func(i int) bool { return c.before.symbols[i].name == n }) {
-			return n
-		}
-	}
-	return ""
 }

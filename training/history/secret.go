@@ -24,22 +24,25 @@ type sentry struct {
 	gate  gates.Gate
 	dir   string
 	hide  func(string) string         // removes probable secrets
-	clean *lineSet                    // lines without secrets
 	dirty *recent.Map[string, string] // by path: a line with a secret
 
 	seed   maphash.Seed
-	blocks *recent.Map[uint64, bool] // blocks without secrets, and without a word of longSecrets
+	lines  *recent.Shared[uint64, bool] // lines without secrets, by their hash and that of their path
+	blocks *recent.Map[uint64, bool]    // the same of blocks, without a word of longSecrets
 }
 
-// mostBlocks limits the blocks in the younger half of the memory.
-const mostBlocks = 200_000
+// Limits of the younger halves of the memory. mostDirty is in bytes.
+const (
+	mostBlocks = 200_000 // the same for lines
+	mostDirty  = 2 << 20
+)
 
 // newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read. redact must
 // also remove what [fence.Hide] removes.
 func newSentry(dir string, redact func(string) string) sentry {
-	cost := func(text string) int { return len(text) + 100 }
-	return sentry{secrets.New(), dir, redact, &lineSet{}, recent.New[string](mostLinesHeld, cost), maphash.MakeSeed(),
-		recent.New[uint64](mostBlocks, func(bool) int { return 1 })}
+	bytes, each := func(text string) int { return len(text) + 100 }, func(bool) int { return 1 }
+	return sentry{secrets.New(), dir, redact, recent.New[string](mostDirty, bytes), maphash.MakeSeed(),
+		recent.NewShared[uint64](mostBlocks, each), recent.New[uint64](mostBlocks, each)}
 }
 
 // hints are substrings, one of which occurs in each line that the gate may report and each text that the redactor may
@@ -76,17 +79,17 @@ type text struct{ path, text string }
 func (s sentry) suspects(t text) (out []string, rest string) {
 	var b strings.Builder
 	left := 0
-	seen := s.clean.of(t.path)
 	for at := hints().Next(t.text, 0); at >= 0; {
 		from, to := strings.LastIndexByte(t.text[:at], '\n')+1, len(t.text)
 		if n := strings.IndexByte(t.text[at:], '\n'); n >= 0 {
 			to = at + n
 		}
-		if line := strings.TrimSuffix(t.text[from:to], "\r"); !seen(line) {
-			out = append(out, line)
-		} else {
+		line := strings.TrimSuffix(t.text[from:to], "\r")
+		if _, clean := s.lines.Get(s.hash(t.path, line)); clean {
 			b.WriteString(t.text[left:from])
 			left = to
+		} else {
+			out = append(out, line)
 		}
 		at = hints().Next(t.text, to)
 	}
@@ -95,6 +98,11 @@ func (s sentry) suspects(t text) (out []string, rest string) {
 	}
 	b.WriteString(t.text[left:])
 	return out, b.String()
+}
+
+// hash returns the key of lines of a file in the memory.
+func (s sentry) hash(path, lines string) uint64 {
+	return maphash.String(s.seed, lines) ^ maphash.String(s.seed, path)
 }
 
 // Sizes of the blocks of a text. nearLines is the number of lines around a block that are checked with it.
@@ -124,14 +132,14 @@ func endOfLine(text string, at int) int {
 // fresh returns the blocks of a text that are not known, by a hash of their lines and those around them, and the parts
 // of the text to check for them.
 func (s sentry) fresh(t text, known func(block uint64) bool) (blocks []uint64, parts []text) {
-	file, until := maphash.String(s.seed, t.path), -1
+	until := -1
 	for at, end := 0, 0; at < len(t.text); at = end {
 		end = endOfBlock(t.text, at)
 		from, to := at, end
 		for range nearLines {
 			from, to = strings.LastIndexByte(t.text[:max(0, from-1)], '\n')+1, endOfLine(t.text, to)
 		}
-		block := maphash.String(s.seed, t.text[from:to]) ^ file
+		block := s.hash(t.path, t.text[from:to])
 		if known(block) {
 			continue
 		}
@@ -272,7 +280,7 @@ func (s sentry) search(ctx context.Context, all []text) ([]bool, error) {
 	for i, found := range out {
 		for _, line := range lines[i] {
 			if !found && wide().Next(line, 0) < 0 {
-				s.clean.add(all[i].path, line)
+				s.lines.Put(s.hash(all[i].path, line), true)
 			}
 		}
 	}

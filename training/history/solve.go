@@ -78,10 +78,10 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	if bad := w.invented(l.prompt); bad != "" {
 		return l, bad
 	}
-	l.signals = []training.Signal{signal("edits_match", 1,
+	l.signals = []training.Signal{training.Known("edits_match", 1,
 		fmt.Sprintf("the edits of %d files were applied, and make the lines of the commit", len(w.changes))),
 		w.derivable(l.prompt), s.receipt, w.told()}
-	return l, m.fits(l)
+	return l, ""
 }
 
 // plan teaches the plan: the files of the commit, the change of each, and their order (TRAIN-12).
@@ -120,8 +120,8 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 		}
 	}
 	l.completion, l.texts = marshal(a), s.texts
-	l.signals = []training.Signal{signal("plan_reads", 1, "the parser reads the plan as intended")}
-	return l, m.fits(l)
+	l.signals = []training.Signal{training.Known("plan_reads", 1, "the parser reads the plan as intended")}
+	return l, ""
 }
 
 // task briefly describes the change of a file.

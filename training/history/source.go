@@ -51,11 +51,10 @@ type findings struct {
 	symbols []symbol
 	about   string // first line of the documentation
 	top     string // names of the top-level symbols
-	broken  bool
+	broken  bool   // has a parse error, possibly in a function body
 	skip    string // could not be outlined
-	parsed  bool   // parsed completely, for the fields below
+	parsed  bool   // parsed completely
 	imports []outline.Import
-	faulty  bool // has a parse error, possibly in a function body
 }
 
 // size estimates the bytes that findings hold.
@@ -146,7 +145,8 @@ var receiver = lazyre.New(`^func \(\s*(?:\w+\s+)?\*?(\w+)`)
 
 // take stores the outline of the file.
 func (s *source) take(o outline.Outline) {
-	s.broken, s.symbols = o.Error != nil, make([]symbol, 0, len(o.Symbols))
+	s.parsed, s.broken, s.imports = true, o.Error != nil, o.Imports
+	s.symbols = make([]symbol, 0, len(o.Symbols))
 	for _, x := range o.Symbols {
 		n := symbol{name: x.Name, short: x.Name, kind: x.Kind, signature: x.Signature, start: x.Start, end: x.End,
 			parent: x.Parent}
@@ -321,7 +321,7 @@ func (r reader) outline(ctx context.Context, all []*source) error {
 			if q.skip = skip; skip == "" {
 				q.read(nodes)
 			}
-			r.faulty[q.path] = q.source.faulty
+			r.faulty[q.path] = q.broken
 		})
 }
 
@@ -346,9 +346,7 @@ func (r reader) alone(s *source) *question {
 	switch {
 	case s.language == "":
 	case s.language == outline.Go:
-		o := r.golang.Read(s.path, s.text)
-		s.parsed, s.faulty, s.imports = true, o.Error != nil, o.Imports
-		s.take(o)
+		s.take(r.golang.Read(s.path, s.text))
 	default:
 		text, copied, why := outline.Prepare(s.language, []byte(s.text))
 		if why != "" {
@@ -361,7 +359,6 @@ func (r reader) alone(s *source) *question {
 				same = string(text)
 			}
 			if o, ok := r.python.Glance(same); ok {
-				s.parsed, s.imports = true, o.Imports
 				s.take(o)
 				return nil
 			}
@@ -376,9 +373,7 @@ func (r reader) alone(s *source) *question {
 
 // read outlines the source with what ast-grep found in it.
 func (q *question) read(nodes []patterns.Node) {
-	o := outline.Glance(q.language, q.text, nodes)
-	q.parsed, q.faulty, q.imports = true, o.Error != nil, o.Imports
-	q.take(o)
+	q.take(outline.Glance(q.language, q.text, nodes))
 }
 
 // Limits of what ast-grep is asked about at once.

@@ -114,32 +114,47 @@ func (w *work) known() []*source {
 	return out
 }
 
-// find returns the symbols with a name, given with or without class.
+// named reports whether a symbol has a name, given with or without class.
+func (s *symbol) named(name string) bool {
+	return s.name == name || s.short == name || strings.HasSuffix(s.name, "."+name)
+}
+
+// find returns the symbols with a name.
 func (s *source) find(name string) []int {
 	var out []int
 	for i := range s.symbols {
-		if x := &s.symbols[i]; x.name == name || x.short == name || strings.HasSuffix(x.name, "."+name) {
+		if s.symbols[i].named(name) {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// names reports whether the task names a file or one of its symbols, with the reason in retrieval's words.
-func (q query) names(s *source) (why string, ok bool) {
+// names returns how the task names a file or one of its symbols, in retrieval's words, or "".
+func (q query) names(s *source) string {
 	if slices.Contains(q.files, s.path) {
-		return "the task names it", true
+		return "the task names it"
 	}
 	for _, as := range q.symbols {
 		if len(s.find(as)) > 0 {
-			return "the task names `" + as + "`", true
+			return "the task names `" + as + "`"
 		}
 	}
-	return "", false
+	return ""
 }
 
-// has returns the words of the task that occur in a path.
-func (q query) has(name string) []string {
-	have := stems(strings.TrimSuffix(name, path.Ext(name)))
-	return lists.Filter(q.keywords, func(k string) bool { return slices.Contains(have, retrieve.Stem(k)) })
+// suspects returns why retrieval offers a changed file that the task does not name, or "": its path has words of the
+// task, or the change touches one of the suggested symbols.
+func (q query) suspects(c *change, suggested []string) string {
+	have := stems(strings.TrimSuffix(c.path, path.Ext(c.path)))
+	words := lists.Filter(q.keywords, func(k string) bool { return slices.Contains(have, retrieve.Stem(k)) })
+	if len(words) > 0 {
+		return "it has words of the task: " + strings.Join(words, ", ")
+	}
+	for _, n := range suggested {
+		if slices.ContainsFunc(c.touched, func(i int) bool { return c.before.symbols[i].name == n }) {
+			return "the task does not name `" + n + "`, but may need it"
+		}
+	}
+	return ""
 }

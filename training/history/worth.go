@@ -109,7 +109,7 @@ func (w *work) said() (said, all, fresh int) {
 // told is the signal for [work.said]. The fourth root spreads the values, so that those below 0.5 are rare.
 func (w *work) told() training.Signal {
 	said, all, _ := w.said()
-	return signal(told, math.Pow(float64(said)/float64(max(1, all)), 0.25),
+	return training.Known(told, math.Pow(float64(said)/float64(max(1, all)), 0.25),
 		fmt.Sprintf("the task has %d of %d words of the changed lines", said, all))
 }
 

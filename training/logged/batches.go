@@ -91,19 +91,19 @@ func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after afte
 		Stage: training.ExecuteCode, Prompt: []training.Message{{Role: "user", Content: e.brief}}, Completion: e.edits,
 		Origin: training.Origin{
 			Run: r.id, Batch: m.key, Task: r.id + "/" + m.key, Receipt: p.sum, Commit: p.head, Parent: p.base,
-			Files: sortedFiles(e.files),
+			Files: training.SortedFiles(e.files),
 			Model: cmp.Or(e.made.Model, e.made.Agent), At: e.made.At,
 		},
 	}
 	if e == winner {
-		ex.Signals = append([]training.Signal{signal("gates", 1, e.score())}, after.signals()...)
+		ex.Signals = append([]training.Signal{training.Known("gates", 1, e.score())}, after.signals()...)
 		ex.Quality = after.worth(new(1.0))
 		ex.Positive = !after.reverted()
 		return b.emit(where, ex)
 	}
 	failed := e.passed == nil || !*e.passed
 	if failed {
-		ex.Signals = []training.Signal{signal("gates", 0, cmp.Or(e.score(), e.said()))}
+		ex.Signals = []training.Signal{training.Known("gates", 0, cmp.Or(e.score(), e.said()))}
 		if e.passed == nil { // the agent gave up or was stopped
 			ex.Signals = []training.Signal{{Name: "gates", Note: e.said()}}
 		}
@@ -127,10 +127,10 @@ func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after afte
 	pair.Prompt, pair.Completion, pair.Rejected, pair.Positive = []training.Message{{Role: "user", Content: winner.brief}},
 		winner.edits, e.edits, true
 	pair.Quality = after.worth(new(1.0))
-	pair.Signals = append([]training.Signal{signal("gates", 1, winner.score()),
+	pair.Signals = append([]training.Signal{training.Known("gates", 1, winner.score()),
 		{Name: "rejected", Value: verdictOf(e.passed), Note: e.score()}}, after.signals()...)
 	pair.Origin.Model, pair.Origin.At = cmp.Or(winner.made.Model, winner.made.Agent), winner.made.At
-	pair.Origin.Files = sortedFiles(slices.Concat(winner.files, e.files))
+	pair.Origin.Files = training.SortedFiles(slices.Concat(winner.files, e.files))
 	return b.emit(where, pair)
 }
 
@@ -177,12 +177,4 @@ func (b *build) brief(a *attempt) (string, error) {
 		err = fileChanged
 	}
 	return string(text), err
-}
-
-func sortedFiles(list []training.File) []training.File {
-	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b training.File) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Blob, b.Blob))
-	})
-	return slices.Compact(list)
 }

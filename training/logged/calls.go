@@ -148,7 +148,7 @@ func (b *build) call(ctx context.Context, where string, stage training.Stage, c 
 		key = p.batches[0]
 	}
 	e := training.Example{
-		Stage: stage, Prompt: prompt(c), Completion: c.Response,
+		Stage: stage, Prompt: training.Question(c.System, c.Prompt), Completion: c.Response,
 		Origin: training.Origin{
 			Run: t.run, Batch: key, Task: c.Task, Call: c.ID, Receipt: p.sum, Commit: p.head, Parent: p.base, Model: c.Model,
 			At: c.At, Files: t.files,
@@ -164,7 +164,7 @@ func (b *build) call(ctx context.Context, where string, stage training.Stage, c 
 			}
 		}
 	}
-	e.Origin.Files = sortedFiles(e.Origin.Files)
+	e.Origin.Files = training.SortedFiles(e.Origin.Files)
 	quality, signals, err := t.measure(stage, c)
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (b *build) call(ctx context.Context, where string, stage training.Stage, c 
 // answer passes on the example of a call. An answer that could not be used is worth nothing.
 func (b *build) answer(where string, c store.Call, e training.Example) error {
 	if c.Error != "" {
-		e.Signals = append([]training.Signal{signal("usable", 0, c.Error)}, e.Signals...)
+		e.Signals = append([]training.Signal{training.Known("usable", 0, c.Error)}, e.Signals...)
 		e.Quality = new(0.0)
 	}
 	e.Positive = e.Positive && (e.Quality == nil || *e.Quality >= goodEnough)
@@ -188,14 +188,6 @@ func (b *build) answer(where string, c store.Call, e training.Example) error {
 // goodEnough is the least quality of a positive example. An answer of unknown quality in a successful task is positive
 // too; later selection may drop it.
 const goodEnough = 0.5
-
-func prompt(c store.Call) []training.Message {
-	var out []training.Message
-	if c.System != "" {
-		out = append(out, training.Message{Role: "system", Content: c.System})
-	}
-	return append(out, training.Message{Role: "user", Content: c.Prompt})
-}
 
 // measure returns the quality of an answer, by the table of TRAIN-04.
 func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training.Signal, error) {

@@ -3,11 +3,7 @@ package logged
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" // git's object hash
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"slices"
@@ -138,25 +134,15 @@ func (b *build) patched(base string, patch []byte) (out change, err error) {
 		if err != nil {
 			return out, changeGone
 		}
-		if err := out.add(path, before, after, blob, blobID(after, len(base))); err != nil {
+		now := ""
+		if after != nil {
+			now = git.BlobName(after, len(base))
+		}
+		if err := out.add(path, before, after, blob, now); err != nil {
 			return out, err
 		}
 	}
 	return out, out.empty()
-}
-
-// blobID returns git's object id of data, in the hash format of the given length, or "" for nil.
-func blobID(data []byte, length int) string {
-	if data == nil {
-		return ""
-	}
-	h := sha1.New()
-	if length == hex.EncodedLen(sha256.Size) {
-		h = sha256.New()
-	}
-	fmt.Fprintf(h, "blob %d\x00", len(data))
-	h.Write(data)
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // parsePatch parses the output of git diff. It contains no renames, because runplan disables their detection.

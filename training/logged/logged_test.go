@@ -229,21 +229,6 @@ func TestSameMessage(t *testing.T) {
 	}
 }
 
-// blobID returns git's object ID of a content, in both hash lengths.
-func TestBlobID(t *testing.T) {
-	for length, want := range map[int]string{
-		40: "ce013625030ba8dba906f756967f9e9ca394464a",
-		64: "2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4",
-	} {
-		if got := blobID([]byte("hello\n"), length); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	if got := blobID(nil, 40); got != "" {
-		t.Errorf("a blob of unknown content has the ID %q", got)
-	}
-}
-
 // Any stored patch is parsed safely, and applying it gives a consistent result or an error.
 func FuzzPatch(f *testing.F) {
 	f.Add("diff --git a/a.txt b/a.txt\nindex 1..2 100644\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n",

@@ -79,10 +79,7 @@ func (b *build) openReviews() error {
 					rec.promoted = new(p.Outcome == lifecycle.Promoted)
 				}
 			}
-			text := redact.Clean(string(asked))
-			if b.Guard.Redact != nil { // same redaction as in the log of calls
-				text = b.Guard.Redact(text)
-			}
+			text := b.Guard.Redact(redact.Clean(string(asked))) // as in the log of calls
 			b.records[journal.Sum([]byte(phrase.Line(text)))] = rec
 		}
 	}
@@ -92,7 +89,7 @@ func (b *build) openReviews() error {
 // review yields a reviewer's question with its answer.
 func (b *build) review(where string, c store.Call) error {
 	e := training.Example{
-		Stage: training.Review, Kind: training.Forward, Prompt: prompt(c), Completion: c.Response,
+		Stage: training.Review, Kind: training.Forward, Prompt: training.Question(c.System, c.Prompt), Completion: c.Response,
 		Origin: training.Origin{Task: c.Task, Call: c.ID, Model: c.Model, At: c.At},
 	}
 	var known bool

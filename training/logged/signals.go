@@ -8,11 +8,8 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/outcomes"
 )
-
-func signal(name string, v float64, note string) training.Signal {
-	return training.Signal{Name: name, Value: new(v), Note: note}
-}
 
 // share returns part/whole, or nil if whole is 0.
 func share(part, whole int) *float64 {
@@ -48,7 +45,7 @@ func (b *build) became(ctx context.Context, run string, p *proof) (aftermath, er
 // was merged, the lowest is the worst.
 func (a aftermath) of(name string) (out store.TrainingSignal, found bool) {
 	worse := func(v, than float64) bool { return v > than }
-	if name == mergedName {
+	if name == outcomes.Merged {
 		worse = func(v, than float64) bool { return v < than }
 	}
 	for _, s := range a.list {
@@ -62,21 +59,14 @@ func (a aftermath) of(name string) (out store.TrainingSignal, found bool) {
 	return out, found
 }
 
-// Names of signals about later outcomes of code.
-const (
-	mergedName    = "merged"
-	revertedName  = "reverted"
-	rewrittenName = "rewritten"
-)
-
 func (a aftermath) reverted() bool {
-	s, ok := a.of(revertedName)
+	s, ok := a.of(outcomes.Reverted)
 	return ok && s.Value != nil && *s.Value >= 0.5
 }
 
 func (a aftermath) signals() []training.Signal {
 	var out []training.Signal
-	for _, name := range []string{mergedName, revertedName, rewrittenName} {
+	for _, name := range []string{outcomes.Merged, outcomes.Reverted, outcomes.Rewritten} {
 		if s, ok := a.of(name); ok {
 			out = append(out, training.Signal{Name: s.Name, Value: s.Value, Note: s.Note})
 		}
@@ -90,7 +80,7 @@ func (a aftermath) worth(quality *float64) *float64 {
 	if a.reverted() {
 		return new(0.0)
 	}
-	if s, ok := a.of(rewrittenName); ok && s.Value != nil && quality != nil {
+	if s, ok := a.of(outcomes.Rewritten); ok && s.Value != nil && quality != nil {
 		return new(*quality * (1 - *s.Value))
 	}
 	return quality

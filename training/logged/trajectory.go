@@ -153,11 +153,7 @@ func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, format func(s
 
 // hide removes control codes, secrets and mail addresses.
 func (b *build) hide(text string) string {
-	text = redact.Clean(text)
-	if b.Guard.Redact != nil {
-		text = b.Guard.Redact(text)
-	}
-	return training.HideAddresses(text)
+	return training.HideAddresses(b.Guard.Redact(redact.Clean(text)))
 }
 
 // follow reads the log of an agent into steps. The log of a program whose output runplan cannot read is one message.
@@ -191,8 +187,8 @@ func (b *build) event(t *Trajectory, e stream.Event) {
 		if last.Source != "agent" || last.Seen != nil {
 			last = turn("")
 		}
-		last.Calls = append(last.Calls, ToolCall{ID: callID(t, last, e.Call), Name: b.hide(e.Tool),
-			Arguments: b.arguments(e)})
+		last.Calls = append(last.Calls, ToolCall{Name: b.hide(e.Tool), Arguments: b.arguments(e),
+			ID: cmp.Or(e.Call, fmt.Sprintf("call-%d-%d", len(t.Steps), len(last.Calls)+1))})
 	case stream.Output:
 		for i := len(t.Steps) - 1; i > 0; i-- {
 			s := &t.Steps[i]
@@ -208,11 +204,6 @@ func (b *build) event(t *Trajectory, e stream.Event) {
 			}
 		}
 	}
-}
-
-// callID names a call: as the program does, or by its place.
-func callID(t *Trajectory, s *TrajectoryStep, call string) string {
-	return cmp.Or(call, fmt.Sprintf("call-%d-%d", len(t.Steps), len(s.Calls)+1))
 }
 
 // arguments returns the arguments of a call as an object.

@@ -33,9 +33,10 @@ func (l *looker) history(ctx context.Context) error {
 	for i, c := range strings.Fields(out) {
 		l.place[c] = i
 	}
-	if l.reverts, err = l.readReverts(ctx, since); err != nil {
+	if out, err = l.repo.Run(ctx, "log", "--format=%x01%H%n%B", "--no-color", "-i", "--grep=revert", since); err != nil {
 		return err
 	}
+	l.reverts = parseReverts(out)
 	l.patches = map[string][]string{}
 	if !l.has(ctx, l.run.Head) {
 		return nil
@@ -71,14 +72,6 @@ func (l *looker) history(ctx context.Context) error {
 	}
 	l.squash, _, _ = strings.Cut(out, " ")
 	return nil
-}
-
-func (l *looker) readReverts(ctx context.Context, since string) (map[string][]string, error) {
-	out, err := l.repo.Run(ctx, "log", "--format=%x01%H%n%B", "--no-color", "-i", "--grep=revert", since)
-	if err != nil {
-		return nil, err
-	}
-	return parseReverts(out), nil
 }
 
 // parseReverts parses the output of git log into a map from commits to the commits that they revert.
@@ -139,10 +132,14 @@ func (l *looker) rewritten(ctx context.Context, commit string, merged time.Time)
 		if err != nil {
 			return nil, "", err
 		}
-		if in, err := l.contains(ctx, out, commit); err != nil {
-			return nil, "", err
-		} else if in {
-			at = out
+		if out != "" {
+			in, err := l.repo.IsAncestor(ctx, commit, out)
+			if err != nil {
+				return nil, "", err
+			}
+			if in {
+				at = out
+			}
 		}
 	}
 	added, err := l.added(ctx, commit)
@@ -174,13 +171,6 @@ func (l *looker) rewritten(ctx context.Context, commit string, merged time.Time)
 	}
 	gone := max(0, all-left)
 	return new(float64(gone) / float64(all)), fmt.Sprintf("%d of %d added lines are gone %s", gone, all, so), nil
-}
-
-func (l *looker) contains(ctx context.Context, at, commit string) (bool, error) {
-	if at == "" {
-		return false, nil
-	}
-	return l.repo.IsAncestor(ctx, commit, at)
 }
 
 // added lists the files to which a commit added lines.

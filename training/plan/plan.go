@@ -76,17 +76,9 @@ type Data struct {
 
 // Hyperparameters holds the parameters of the training (TRAIN-22).
 type Hyperparameters struct {
-	Rank                 int      `toml:"rank" json:"rank"`
-	Alpha                int      `toml:"alpha" json:"alpha"`
-	Dropout              float64  `toml:"dropout" json:"dropout"`
-	TargetModules        []string `toml:"target_modules" json:"target_modules"`
-	BatchSize            int      `toml:"batch_size" json:"batch_size"`
-	GradientAccumulation int      `toml:"gradient_accumulation_steps" json:"gradient_accumulation_steps"`
-	LearningRate         float64  `toml:"learning_rate" json:"learning_rate"`
-	MaxSteps             int      `toml:"max_steps" json:"max_steps"`
+	curriculum.Hyperparameters
 
-	MaxSequenceLength int `toml:"max_sequence_length" json:"max_sequence_length" comment:"longer ones are not cut"`
-	QuantizationBits  int `toml:"quantization_bits" json:"quantization_bits" comment:"of the base: 4, 8, or 0 for none"`
+	QuantizationBits int `toml:"quantization_bits" json:"quantization_bits" comment:"of the base: 4, 8, or 0 for none"`
 
 	BetaOfPreferences     float64 `toml:"beta" json:"beta" comment:"of preference training"`
 	EvaluateEverySteps    int     `toml:"eval_steps" json:"eval_steps"`
@@ -123,13 +115,10 @@ func For(s training.Stage) Plan {
 // leaves to its trainer. Sequences are longer than those of a curriculum: up to the examples that bootstrap makes by
 // default.
 func DefaultHyperparameters() Hyperparameters {
-	c := curriculum.DefaultHyperparameters()
-	return Hyperparameters{
-		Rank: c.Rank, Alpha: c.Alpha, Dropout: c.Dropout, TargetModules: c.TargetModules,
-		BatchSize: c.BatchSize, GradientAccumulation: c.GradientAccumulationSteps, LearningRate: c.LearningRate,
-		MaxSteps: c.MaxSteps, MaxSequenceLength: 16384,
-		QuantizationBits: 4, BetaOfPreferences: 0.1, EvaluateEverySteps: 50, SaveCheckpointsToKeep: 3,
-	}
+	h := Hyperparameters{Hyperparameters: curriculum.DefaultHyperparameters(), QuantizationBits: 4,
+		BetaOfPreferences: 0.1, EvaluateEverySteps: 50, SaveCheckpointsToKeep: 3}
+	h.MaxSequenceLength = 16384
+	return h
 }
 
 // ErrPlan reports an invalid plan. Its text gives the position.

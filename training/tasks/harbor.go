@@ -175,21 +175,11 @@ func (x *export) archive(ctx context.Context, w *work, to string) (manifests []s
 	defer func() { err = errors.Join(err, f.Close()) }()
 	buffered := bufio.NewWriterSize(f, 1<<20)
 	t := tar.NewWriter(buffered)
-	var headers []tar.Header
-	var blobs []string
-	flush := func() error {
-		objects, err := x.objects.Read(blobs)
-		if err != nil {
-			return err
-		}
-		for i, o := range objects {
-			if err := entry(t, headers[i], o); err != nil {
-				return err
-			}
-		}
-		headers, blobs = headers[:0], blobs[:0]
-		return nil
+	type file struct {
+		tar.Header
+		blob string
 	}
+	var files []file
 	for line := range strings.SplitSeq(strings.TrimRight(list, "\x00"), "\x00") {
 		head, name, ok := strings.Cut(line, "\t")
 		field := strings.Fields(head)
@@ -207,15 +197,17 @@ func (x *export) archive(ctx context.Context, w *work, to string) (manifests []s
 		case "120000":
 			h.Mode, h.Typeflag = 0o777, tar.TypeSymlink
 		}
-		if headers, blobs = append(headers, h), append(blobs, field[2]); len(blobs) == 100 {
-			if err := flush(); err != nil {
+		files = append(files, file{h, field[2]})
+	}
+	for part := range slices.Chunk(files, 100) {
+		objects, err := x.objects.Read(lists.Map(part, func(f file) string { return f.blob }))
+		if err != nil {
+			return nil, err
+		}
+		for i, o := range objects {
+			if err := entry(t, part[i].Header, o); err != nil {
 				return nil, err
 			}
-		}
-	}
-	if len(blobs) > 0 {
-		if err := flush(); err != nil {
-			return nil, err
 		}
 	}
 	slices.Sort(manifests)

@@ -68,7 +68,7 @@ func (x *export) hold(ctx context.Context, w *work) error {
 		return err
 	}
 	text := w.task + "\n" + string(w.patch) + string(w.testPatch)
-	if x.Redact != nil && x.Redact(text) != text {
+	if x.Redact(text) != text {
 		return refuse(Secret, "")
 	}
 	if _, found := x.Canary.Find(text); found {

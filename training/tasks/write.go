@@ -33,9 +33,8 @@ func (x *export) write(ctx context.Context, w *work) error {
 		return err
 	}
 	w.receipt.Task = id
-	instance, err := x.instance(ctx, w, id)
-	x.instances = append(x.instances, instance)
-	return err
+	x.instances = append(x.instances, x.instance(ctx, w, id))
+	return nil
 }
 
 // instanceID names a task as SWE-bench does: owner__name-commit.
@@ -74,25 +73,21 @@ type instance struct {
 	Setup      string `json:"environment_setup_commit"`
 }
 
-func (x *export) instance(ctx context.Context, w *work, id string) (instance, error) {
+func (x *export) instance(ctx context.Context, w *work, id string) instance {
 	base := w.Parents[0]
 	version, err := x.Repo.Run(ctx, "describe", "--tags", "--abbrev=0", base)
 	if err != nil {
 		version = "" // there is no tag before it
 	}
 	list := func(names []string) string {
-		text, jerr := json.Marshal(slices.Concat([]string{}, names))
-		if err = jerr; err != nil {
-			return ""
-		}
+		text, _ := json.Marshal(slices.Concat([]string{}, names)) // strings always encode
 		return string(text)
 	}
-	err = nil
 	return instance{
 		Repo: x.slug(), InstanceID: id, Base: base, Patch: string(w.patch), TestPatch: string(w.testPatch), Problem: w.task,
 		Created: w.Time.Format(time.RFC3339), Version: version, FailToPass: list(w.receipt.Fixed),
 		PassToPass: list(w.receipt.Kept), Setup: base,
-	}, err
+	}
 }
 
 // describe gets the versions of the tools that ran the tests.
@@ -171,8 +166,8 @@ func (x *export) proof(ctx context.Context, w *work, task string, solved bool) (
 		if err != nil {
 			return refuse(CannotRun, "tests/test.sh wrote no reward: %s", phrase.Line(res.Tail))
 		}
-		lines := strings.Split(strings.TrimSpace(res.Tail), "\n")
-		out = Proof{Reward: strings.TrimSpace(string(reward)), Exit: res.Exit, Said: phrase.Cut(lines[len(lines)-1], 300)}
+		out = Proof{Reward: strings.TrimSpace(string(reward)), Exit: res.Exit,
+			Said: phrase.Cut(phrase.LastLine(res.Tail), 300)}
 		return nil
 	})
 	return &out, err

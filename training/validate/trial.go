@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/internal/schema"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
@@ -94,10 +93,7 @@ func (t Trial) Units(ctx context.Context, examples []training.Example, out *Repo
 		if unit == "" || seen[unit] {
 			continue
 		}
-		b, err := blueprint.Load(t.Root, unit, blueprint.Live)
-		if errors.Is(err, blueprint.ErrNoBlueprint) {
-			b, err = blueprint.Load(t.Root, unit, blueprint.Candidate)
-		}
+		b, _, err := corpus.Design(t.Root, unit)
 		if err != nil {
 			return err
 		}
@@ -149,22 +145,13 @@ func (t Trial) unit(ctx context.Context, e training.Example, b *blueprint.Bluepr
 
 // replace replaces all files of a unit. Files that the answer omits are deleted, so that existing code cannot help.
 func replace(dir string, b *blueprint.Blueprint, files []corpus.Source) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
 	for _, f := range b.Paths() {
-		if err := root.Remove(filepath.FromSlash(f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := rooted.Remove(dir, f); err != nil {
 			return err
 		}
 	}
 	for _, f := range files {
-		name := filepath.FromSlash(f.Path)
-		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		if err := root.WriteFile(name, []byte(f.Text), 0o644); err != nil {
+		if err := rooted.Write(dir, f.Path, []byte(f.Text)); err != nil {
 			return err
 		}
 	}

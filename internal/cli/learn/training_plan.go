@@ -205,13 +205,7 @@ func evidence(ctx context.Context, p *cli.Project, o *trainingPlanOptions) (plan
 		return e, cli.Usage(err, "give a folder that runplan training pairs or bootstrap wrote")
 	}
 	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			return e, cli.Usage(err, "")
-		}
-		err = e.FromExamples(training.Read(name, f))
-		f.Close()
-		if err != nil {
+		if err := e.FromExamples(training.ReadFile(name)); err != nil {
 			return e, cli.Usage(err, "the file was not changed; create it again")
 		}
 		if err := ctx.Err(); err != nil {

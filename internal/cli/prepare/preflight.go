@@ -154,7 +154,7 @@ func canLand(ctx context.Context, p *cli.Project, info runner.Info) error {
 // canOpenRequest checks the requirements of landing by pull request: a reachable remote, the right to push, a
 // pre-push hook that accepts, and a signed-in gh. Otherwise a run would fail after its work was paid for.
 func canOpenRequest(ctx context.Context, p *cli.Project, quiet bool) error {
-	to, err := p.Repo.PushRemote(ctx)
+	to, err := p.Repo.PushRemote(ctx, "")
 	if err != nil {
 		return err
 	}

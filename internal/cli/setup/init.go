@@ -121,7 +121,7 @@ type foundInProject struct {
 func foundHere(ctx context.Context, p *cli.Project) foundInProject {
 	var f foundInProject
 	f.agents = lists.Map(p.Installed(), func(preset agentcommand.Preset) string { return preset.Name })
-	remote, err := p.Repo.PushRemote(ctx)
+	remote, err := p.Repo.PushRemote(ctx, "")
 	f.remote = err == nil && remote != ""
 	_, f.tests = gates.ProposedTests(p.Repo.Root)
 	for _, c := range doctor.ExamineGates(ctx, p) {
