@@ -1,14 +1,13 @@
 package feedback
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
+	"github.com/runplan/runplan/internal/jsondoc"
 	"github.com/runplan/runplan/internal/store"
 )
 
@@ -79,13 +78,8 @@ func Read(r store.Feedback) (Item, error) {
 	if err := CheckID(r.ID); err != nil {
 		return broken("%v", err)
 	}
-	dec := json.NewDecoder(bytes.NewReader([]byte(r.Notes)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&i.Notes); err != nil {
+	if err := jsondoc.Decode([]byte(r.Notes), &i.Notes); err != nil {
 		return broken("not an array of notes: %v", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return broken("text follows the array")
 	}
 	if len(i.Notes) == 0 {
 		return broken("it has no notes")
@@ -188,9 +182,7 @@ func take[T any](n Note, to **T) error {
 		return errors.New("it has no result")
 	}
 	v := new(T)
-	dec := json.NewDecoder(bytes.NewReader(n.Data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
+	if err := jsondoc.Decode(n.Data, v); err != nil {
 		return err
 	}
 	*to = v

@@ -1,12 +1,12 @@
 package feedback
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/jsondoc"
 	"github.com/runplan/runplan/internal/lists"
 )
 
@@ -29,9 +29,7 @@ func (e *InputError) Unwrap() error { return e.Err }
 func tool[In, Out any](name, what string, acts bool, do func(context.Context, *Driver, Parts, In) (Out, error)) Tool {
 	return Tool{name, what, acts, func(ctx context.Context, d *Driver, p Parts, raw []byte) (any, error) {
 		var in In
-		dec := json.NewDecoder(bytes.NewReader(raw))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&in); err != nil {
+		if err := jsondoc.Decode(raw, &in); err != nil {
 			return nil, &InputError{err}
 		}
 		return do(ctx, d, p, in)

@@ -3,12 +3,12 @@ package training
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+
+	"github.com/runplan/runplan/internal/jsondoc"
 )
 
 // maxLine is the highest length of a line of examples, in bytes.
@@ -53,14 +53,9 @@ func ReadFile(path string) iter.Seq2[Example, error] {
 }
 
 func decode(line []byte) (Example, error) {
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
 	var e Example
-	if err := d.Decode(&e); err != nil {
+	if err := jsondoc.Decode(line, &e); err != nil {
 		return Example{}, fmt.Errorf("not an example: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Example{}, errors.New("more than one value on the line")
 	}
 	return e, e.Check()
 }

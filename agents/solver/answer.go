@@ -1,15 +1,13 @@
 package solver
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
 	"github.com/runplan/runplan/internal/edit"
+	"github.com/runplan/runplan/internal/jsondoc"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
@@ -82,15 +80,9 @@ func parseRequest(block string) (retrieve.Refinement, error) {
 	var r struct {
 		Request *retrieve.Refinement `json:"refinement_request"`
 	}
-	dec := json.NewDecoder(bytes.NewReader([]byte(block)))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(&r)
-	if err == nil {
-		if _, more := dec.Token(); more != io.EOF {
-			err = errors.New("text follows it")
-		} else if r.Request == nil {
-			err = fmt.Errorf("it has no %q", requestKey)
-		}
+	err := jsondoc.Decode([]byte(block), &r)
+	if err == nil && r.Request == nil {
+		err = fmt.Errorf("it has no %q", requestKey)
 	}
 	if err != nil {
 		return retrieve.Refinement{}, fmt.Errorf("the json block is not a request for more context: %w", err)

@@ -69,7 +69,7 @@ func TestParseAnswerFaults(t *testing.T) {
 		"no file":        {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", BadEdit, "without a file"},
 		"truncated JSON": {"```json\n{\"refinement_request\": {\"reason\": \"", BadJSON, "unexpected EOF"},
 		"json with more": {"```json\n{\"refinement_request\": {\"reason\": \"x\"}} {}\n```", BadJSON,
-			"text follows it"},
+			"more than one value"},
 		"another field": {"{\"refinement_request\": {\"reason\": \"x\", \"files\": [\"a\"]}}", BadJSON,
 			`unknown field "files"`},
 		"another type":    {"{\"refinement_request\": {\"reason\": 1}}", BadJSON, "cannot unmarshal number"},

@@ -1,7 +1,6 @@
 package corpus
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
+	"github.com/runplan/runplan/internal/jsondoc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/knowledge/summary"
@@ -125,10 +125,8 @@ func reviewFiles(root, adapter string) ([]string, error) {
 }
 
 func parseRecord(name string, text []byte) (lifecycle.Record, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
 	var rec lifecycle.Record
-	if err := d.Decode(&rec); err != nil {
+	if err := jsondoc.Decode(text, &rec); err != nil {
 		return rec, fmt.Errorf("%s: it is not a review: %w", name, err)
 	}
 	if err := blueprint.ValidUnit(rec.ServiceID); err != nil {

@@ -5,18 +5,17 @@
 package corpus
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
+	"github.com/runplan/runplan/internal/jsondoc"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/training"
@@ -79,14 +78,9 @@ type Source struct {
 
 // ParsePair parses a pair strictly. name is its name in errors.
 func ParsePair(name string, text []byte) (Pair, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
 	var p Pair
-	if err := d.Decode(&p); err != nil {
+	if err := jsondoc.Decode(text, &p); err != nil {
 		return Pair{}, fmt.Errorf("%s: %w", name, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Pair{}, fmt.Errorf("%s: more than one value in the file", name)
 	}
 	if err := p.Check(); err != nil {
 		return Pair{}, fmt.Errorf("%s: %w", name, err)

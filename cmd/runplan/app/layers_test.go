@@ -66,6 +66,7 @@ func layers() []layer {
 			"internal/prompt"}},
 		{"internal/glob", nil},
 		{"internal/lists", nil},
+		{"internal/jsondoc", nil},
 		{"internal/prompt", nil},
 		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/journal", "runner/room",
 			"runner/stamps", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing",
