@@ -217,7 +217,7 @@ func stepsTitle(title string) bool {
 		known := lists.Count(words, func(word string) bool {
 			return slices.Contains([]string{"implementation", "development", "delivery", "refactor", "refactoring", "migration",
 				"execution", "cleanup", "recommended", "suggested", "ordered", "detailed", "incremental", "product", "task",
-				"work", "action", "commit", "step-by-step"}, word)
+				"work", "action", "immediate", "commit", "step-by-step"}, word)
 		})
 		if known == len(words)-1 || noun == "plan" && before == "work" || noun == "steps" && before != "next" && known > 0 {
 			return true
@@ -230,7 +230,7 @@ func stepsTitle(title string) bool {
 		"steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks", "task list",
 		"step by step", "step-by-step", "step-by-step plan", "concrete steps", "todo", "to do", "phases", "milestones",
 		"increments", "stages", "phasen", "etappen", "meilensteine", "fases", "plan de trabajo", "plano de trabalho",
-		"plan de travail", "plan de accion", "plano de acao", "plan d'action", "arbeitsplan", "实施计划", "開発計画",
+		"plan de travail", "plan de accion", "plan d'action immediat", "plano de acao", "plan d'action", "arbeitsplan", "实施计划", "開発計画",
 		"fases de implementacao", "etapas", "этапы", "フェーズ",
 		"implementation strategy", "estrategia de implementacao", "estrategia de implementacion", "步骤", "实施步骤", "实现步骤",
 		"手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos",
