@@ -41,6 +41,9 @@ func (r *blocksReader) mark(m *mark, create string, run *runReader) {
 	lang, attrs := infoString(m.text)
 	target, named := attrs["file"]
 	kind, literal := fenceKind(lang)
+	if edited, found := attrs["edit"]; found { // "text edit=a.txt"
+		kind, literal, target, named = BlockEdit, true, edited, true
+	}
 	switch {
 	case kind == BlockEdit, kind == BlockDiff && named:
 	case named:

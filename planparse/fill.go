@@ -154,12 +154,13 @@ func saysDone(title string) bool {
 		}
 	}
 	title = strings.ToLower(title)
-	if containsAny(title, "✅", "✓", "✔", "☑", "(done", "[done", "(complete", "[complete") {
+	if strings.HasPrefix(title, "~~") ||
+		containsAny(title, "✅", "✓", "✔", "☑", "(done", "[done", "(complete", "[complete") {
 		return true
 	}
 	end := strings.TrimRight(title, " )]）】」。.!！")
 	return slices.ContainsFunc([]string{"已完成", "完了", "완료", "fertig", "erledigt", "abgeschlossen", "terminé",
-		"terminée", "concluído", "completado", "готово"}, func(word string) bool {
+		"terminée", "fait", "hecho", "hecha", "feito", "concluído", "completado", "готово"}, func(word string) bool {
 		return strings.HasSuffix(end, word) ||
 			containsAny(title, "["+word+"]", "("+word+")", "【"+word+"】", "（"+word+"）")
 	})

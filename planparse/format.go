@@ -214,18 +214,21 @@ func (b *builder) numberedSections() bool {
 // onlyChecks reports whether the boxes of a plan with phases are checks and not work: each refers to finished work,
 // or is in no phase.
 func (b *builder) onlyChecks(f facts) bool {
-	open := func(title string) bool { // a box is not below such a heading
-		says := func(h *mark) bool { return bareTitle(plain(h.text)) == title }
+	open := func(says func(h *mark) bool) bool { // a box is not below such a heading
 		return slices.ContainsFunc(b.marks, func(m *mark) bool { return m.kind == markBox && m.below(says) == nil })
 	}
+	titled := func(title string) func(h *mark) bool {
+		return func(h *mark) bool { return bareTitle(plain(h.text)) == title }
+	}
+	steps := func(h *mark) bool { return h != b.title && h.unit.kind == unitNone && stepsTitle(plain(h.text)) }
 	kind := unitGroup
 	switch {
 	case len(f.of[unitGroup])+len(f.of[unitSpan]) == 0:
-		return f.top == 0 || !open("constitution check") // the plan of a spec-kit, without its tasks
+		return f.top == 0 || !open(titled("constitution check")) // the plan of a spec-kit, without its tasks
 	case f.subs+f.majors > 1:
 		return false
 	case len(f.of[unitGroup]) == 0:
-		if kind = unitSpan; !open("progress") { // the milestones of an ExecPlan describe them
+		if kind = unitSpan; !open(titled("progress")) || !open(steps) { // the milestones of an ExecPlan describe them
 			return false
 		}
 	}

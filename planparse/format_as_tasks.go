@@ -376,12 +376,16 @@ func (b *builder) listAsTasks() bool {
 	var head, first *mark     // the heading, the heading of the first item
 	last, bullets := 0, false // the last number; whether bullets count
 	all := b.remains()        // so do those of each chapter
+	whole := (len(b.heads) == 0 || len(b.heads) == 1 && b.title != nil) && b.onlyInstructions()
+	if whole { // the first items may be above the only heading
+		head, last = &mark{text: []byte("the start of the file")}, -1
+	}
 	for _, m := range b.marks {
 		switch {
 		case m.kind == markHeading:
 			title := plain(m.text)
 			bullets = all && !isLater(title) && !completedTitle(title) || remainingTitle(title)
-			if head = nil; bullets || b.listsSteps(m) {
+			if head = nil; bullets || whole || b.listsSteps(m) {
 				head, last = m, -1
 			}
 		case head == nil || m.parent != nil || len(m.text) == 0:
@@ -406,8 +410,8 @@ func (b *builder) listAsTasks() bool {
 	if len(items) < 2 {
 		return false
 	}
-	chapters := all && first != items[len(items)-1].head || first.head != items[len(items)-1].head.head &&
-		!slices.ContainsFunc(items, func(it item) bool { return it.head.head == nil || it.head.head == b.title })
+	chapters := !whole && (all && first != items[len(items)-1].head || first.head != items[len(items)-1].head.head &&
+		!slices.ContainsFunc(items, func(it item) bool { return it.head.head == nil || it.head.head == b.title }))
 	for _, it := range items {
 		m := it.mark
 		title := m.text
@@ -434,6 +438,24 @@ func (b *builder) listAsTasks() bool {
 		"the plan has neither boxes nor headings that are units of work: "+
 			"the %d items below %q are read as its tasks", len(items), first.text)
 	return true
+}
+
+// onlyInstructions reports whether all lists of the file are numbered and at least half of the items begin with an
+// instruction: "1. Add the parser".
+func (b *builder) onlyInstructions() bool {
+	n, instructs := 0, 0
+	for _, m := range b.marks {
+		if m.kind != markItem || m.parent != nil {
+			continue
+		}
+		if n++; b.itemNumber(m) < 0 {
+			return false
+		}
+		if verb := leadingWord(plain(m.text)); fileVerb(verb) != "" || instruction(verb) != "" {
+			instructs++
+		}
+	}
+	return n > 1 && instructs*2 >= n
 }
 
 // tableRow is a row of a table that is a task: "| M1 | Title | done |", or "| 1 | Title |" below "| # | Task |".

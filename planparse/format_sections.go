@@ -130,7 +130,9 @@ func (s *sections) lookBack() {
 		func(m *mark) bool { return m.kind == markHeading && m.unit.ok && m.unit.kind == unitGroup }) {
 		kind = unitSpan
 	}
-	back := s.builder.lookBack(kind, func(title string, _ bool) bool { return namesCriteria(title) || isLater(title) })
+	back := s.builder.lookBack(kind, func(title string, _ bool) bool {
+		return namesCriteria(title) || isLater(title) || namesGoals(title)
+	})
 	work := false
 	for _, m := range s.marks {
 		work = work || m.kind == markBox && !back[m] && m.outerBox() == nil

@@ -55,7 +55,11 @@ func (b *builder) prepare() {
 		}
 	}
 	completed := func(h *mark) bool { return h != b.title && completedTitle(plain(h.text)) }
-	for _, m := range b.heads { // a changelog has versions too
+	described := func(h *mark) bool { return containsAny(strings.ToLower(plain(h.text)), "architect", "arquitectura") }
+	for _, m := range b.heads { // a changelog has versions too, and an architecture layers
+		if m.unit.word == "layer" && (!planTitle(b.plan.Title) || m.below(described) != nil) {
+			m.unit = &b.noUnit
+		}
 		if m.unit.word == "version" && (!planTitle(b.plan.Title) || !strings.Contains(m.unit.id, ".") ||
 			m.below(completed) != nil) {
 			m.unit = &b.noUnit

@@ -61,12 +61,14 @@ func isChecklist(title string) bool {
 // isLater reports whether a heading says that the boxes below it are no work of this plan.
 func isLater(title string) bool {
 	return containsAny(strings.ToLower(title), "out of scope", "future work", "future enhancement", "future improvement",
-		"future feature", "future idea", "future phase", "post-mvp", "将来", "未来", "향후", "futuras", "futuros", "évolutions futures")
+		"future feature", "future idea", "future phase", "future option", "post-mvp", "将来", "未来", "향후", "futuras", "futuros",
+		"évolutions futures")
 }
 
 // isCheck accepts more titles: below a phase, these sections refer to its work.
 func isCheck(title string) bool {
-	return containsAny(strings.ToLower(title), "verifica", "verifik", "validation", "acceptance", "success", "results", "metrics",
+	return containsAny(strings.ToLower(title), "verifica", "verifik", "validation", "acceptance", "success", "results",
+		"metrics",
 		"gate", "summary",
 		"验证", "驗證", "验收", "驗收", "検証", "검증", "überprüfung", "vérifica", "проверка")
 }
@@ -78,7 +80,14 @@ func namesCriteria(title string) bool {
 	begins := func(word string) bool { return strings.HasPrefix(title, word) } // "2. Prerequisites" may install them
 	return slices.ContainsFunc([]string{"prerequisite", "appendix", "anhang", "annexe", "apéndice", "apêndice", "附录", "付録",
 		"부록"}, begins) || title == "requirements" || containsAny(title, "criteria", "definition of done",
-		"acceptance gate", "success metrics", "qa results", "open question", "offene fragen",
+		"acceptance gate", "success metrics", "success indicators", "qa results", "indicateurs de succès",
+		"indicadores de éxito", "indicadores de sucesso", "erfolgsindikatoren", "open question", "offene fragen",
 		"验收标准", "驗收標準", "验收条件", "成功标准", "成功標準", "完成标准", "完成標準", "受け入れ基準", "受入基準", "完了条件", "成功基準", "인수 조건", "완료 조건",
 		"완료 기준", "성공 기준", "kriterien", "criterios", "critérios", "critères", "criteri di", "критерии")
+}
+
+// namesGoals reports whether a heading names what the work is for.
+func namesGoals(title string) bool {
+	return slices.Contains([]string{"goals", "goal and constraints", "goals and constraints", "objectives", "ziele",
+		"objetivos", "objectifs", "目标", "目標", "목표"}, bareTitle(title))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/yamldoc"
 )
 
 // A mark is one element of the grammar of plans: a heading, a list item, a checkbox, a line of text or a fence, in
@@ -177,6 +178,12 @@ func (o *outline) heading(n *ast.Heading, item *mark) {
 		seg := lines.At(0)
 		m.text, m.line = unlink(bytes.TrimSpace(o.src[seg.Start:seg.Stop])), o.lineOf(seg.Start)
 		m.unit = new(parseUnit(m.text))
+		if whole := bytes.HasPrefix(m.text, []byte("~~")); whole && m.unit.title != "" { // "### ~~Task 1: Title~~"
+			m.unit.title = "~~" + m.unit.title
+		}
+		if strings.HasPrefix(m.unit.title, "~~") {
+			tickHeading(m)
+		}
 	} else {
 		m.line = o.lineOf(max(0, n.Pos()))
 	}
@@ -265,6 +272,33 @@ func (o *outline) fence(n *fence, item *mark) {
 		m.end = o.lineOf(n.last)
 	}
 	o.add(m)
+	if lang, _, _ := bytes.Cut(n.info, []byte(" ")); slices.Contains([]string{"yaml", "yml"}, string(lang)) {
+		o.fenceKeys(m)
+	}
+}
+
+// fenceKeys adds the lines that a fence with the keys of a task stands for: "file: a.py", "action: create", "command:
+// pytest".
+func (o *outline) fenceKeys(m *mark) {
+	var keys struct {
+		File     string `yaml:"file"`
+		Action   string `yaml:"action"`
+		Command  string `yaml:"command"`
+		Expected string `yaml:"expected"`
+	}
+	action := ""
+	if yamldoc.Unmarshal([]byte(o.fenceText(m.fence)), &keys) == nil {
+		action = strings.ToLower(keys.Action)
+	}
+	if keys.File == "" || fileVerb(action) == "" {
+		return
+	}
+	for _, line := range [][2]string{{action, keys.File}, {"run", keys.Command}, {"expected", keys.Expected}} {
+		if line[1] != "" && !strings.ContainsAny(line[1], "`\n") {
+			o.add(&mark{kind: markText, line: m.line, end: m.end, parent: m.parent,
+				text: []byte(line[0] + ": `" + line[1] + "`")})
+		}
+	}
 }
 
 // fenceText returns the content of a fence as CommonMark gives it, with Unix line ends: the input of a shell or a

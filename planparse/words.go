@@ -26,12 +26,13 @@ var keywords = sync.OnceValue(func() map[string]keyword {
 	out := map[string]keyword{}
 	for kind, rows := range map[unitKind][]string{ // the English word first
 		unitBatch: {"batch 批次"},
-		unitGroup: {"phase fase faz fas faza tahap đoạn фаза 阶段 階段 段階 フェーズ フェイズ 단계 期", "chunk", "wave", "track",
-			"tranche", "checkpoint"},
+		unitGroup: {"phase fase faz fas faza tahap đoạn фаза 阶段 階段 段階 フェーズ フェイズ 단계 期", "chunk",
+			"wave welle vague oleada onda 波次", "track", "tranche", "checkpoint"},
 		unitSpan: {"day tag día jour gün день", "week woche semana semaine hafta vecka tydzień неделя 周 週", "sprint спринт",
 			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa aşama etap этап", "part parte partie teil часть",
 			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream", "stream", "increment",
 			"priority prioridad prioridade",
+			"layer schicht couche capa camada 层 層 レイヤー 계층",
 			"version versión versão версия 版本 バージョン 버전"},
 		unitTask: {"task ticket aufgabe tâche tache tarea tarefa attività görev задача 任务 任務 タスク 작업 태스크",
 			"iteration iteração iteración itération итерация 迭代 イテレーション"},
@@ -202,7 +203,7 @@ var plainLetters = strings.NewReplacer("á", "a", "à", "a", "â", "a", "ã", "a
 // bareTitle returns a title in lower case without its number, decoration, accents and note: "6. Implementation Order
 // (tests first)".
 func bareTitle(title string) string {
-	title, _, _ = strings.Cut(strings.NewReplacer("（", " (", ",", " (").Replace(strings.ToLower(title)), " (")
+	title, _, _ = strings.Cut(strings.NewReplacer("（", " (", "(", " (", ",", " (").Replace(strings.ToLower(title)), " (")
 	return plainLetters.Replace(strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.)0123456789"))))))
 }
 
@@ -216,19 +217,20 @@ func stepsTitle(title string) bool {
 		known := lists.Count(words, func(word string) bool {
 			return slices.Contains([]string{"implementation", "development", "delivery", "refactor", "refactoring", "migration",
 				"execution", "cleanup", "recommended", "suggested", "ordered", "detailed", "incremental", "product", "task",
-				"work", "action", "commit", "step-by-step"}, word)
+				"work", "action", "immediate", "commit", "step-by-step"}, word)
 		})
 		if known == len(words)-1 || noun == "plan" && before == "work" || noun == "steps" && before != "next" && known > 0 {
 			return true
 		}
 	}
 	return slices.Contains([]string{"implementation units", "order of implementation", "build order", "sequence",
-		"decomposition", "procedure", "subtasks", "实施顺序", "执行单元", "実装順序", "구현 순서", "umsetzungsreihenfolge",
+		"decomposition", "procedure", "subtasks", "fix design", "任务分解", "任务拆解", "作業分解", "タスク分解", "작업 분해", "实施顺序", "执行单元",
+		"実装順序", "구현 순서", "umsetzungsreihenfolge",
 		"orden de implementacion", "ordem de implementacao", "ordre d'implementation", "порядок реализации", "实施单元",
 		"steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks", "task list",
 		"step by step", "step-by-step", "step-by-step plan", "concrete steps", "todo", "to do", "phases", "milestones",
 		"increments", "stages", "phasen", "etappen", "meilensteine", "fases", "plan de trabajo", "plano de trabalho",
-		"plan de travail", "plan de accion", "plano de acao", "plan d'action", "arbeitsplan", "实施计划", "開発計画",
+		"plan de travail", "plan de accion", "plan d'action immediat", "plano de acao", "plan d'action", "arbeitsplan", "实施计划", "開発計画",
 		"fases de implementacao", "etapas", "этапы", "フェーズ",
 		"implementation strategy", "estrategia de implementacao", "estrategia de implementacion", "步骤", "实施步骤", "实现步骤",
 		"手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos",
