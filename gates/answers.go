@@ -22,11 +22,18 @@ import (
 //     failed there. For other findings it counts if the purpose of the batch are such findings.
 //     It is also named by what it tests: its name without "test", or a function that it calls ("make add right" for
 //     TestAdd). In the title any such name counts, in the text only one that is marked as code or is not a plain word.
-//   - A file is named by its path or by its name in the title or in the text.
+//   - A file is named by its path or by its name in the title or in the text. An entry of a ChangeLog ("* cart_test.go:
+//     Import tests.") counts only if it is about a failure.
 //   - A command counts in the title, or in the text above the first step. Plans end most batches with a step that runs
 //     all tests: it checks the work, and is not the purpose of the batch.
 func (s Subject) Answers(g Info, f Finding) bool {
 	text := fileEntry.ReplaceAllString(s.Batch.Title+"\n"+s.Batch.Text, "")
+	text = logEntry.ReplaceAllStringFunc(text, func(entry string) string {
+		if toPass.MatchString(entry) {
+			return entry
+		}
+		return ""
+	})
 	listed := f.Test == "" && s.Names(f.Path) && aboutFindings.MatchString(aim(s.Batch))
 	switch {
 	case f.Path != "" && (listed || hasFile(text, f.Path)):
@@ -55,6 +62,13 @@ func hasFile(text, file string) bool {
 // fileEntry matches an entry of a list of files: "- Modify: `cart_test.go`".
 var fileEntry = lazyre.New(
 	"(?im)^[ \\t]*[-*][ \\t]*\\**(?:create|modify|modified|change|edit|update|tests?|add|new)\\**:\\**[ \\t].*$")
+
+// logEntry matches an entry of a ChangeLog: "* test/test_set.rb (TC_Set): Import tests.". Its file is only the place of
+// a change, unless the entry is about a failure.
+var (
+	logEntry = lazyre.New(`(?m)^[ \t]*\*[ \t]+[\w./-]+\.\w+(?:,[ \t]*[\w./-]+)*(?:[ \t]*\([^)\n]*\))?:[ \t].*$`)
+	toPass   = lazyre.New(`(?i)\b(?:pass|fail|fix|correct|repair|broken|green|red)`)
+)
 
 // aboutFindings matches a purpose that is about the findings of linters and type checkers.
 var aboutFindings = lazyre.New(

@@ -39,6 +39,10 @@ func TestBatchAnswersOnlyForNamedTests(t *testing.T) {
 			Text: "put the cart before the horse\n"}, false},
 		"the text names the tested function as code": {planparse.Batch{Title: "Docs", Text: "correct `Cart`\n"},
 			true},
+		"its file, in a ChangeLog": {planparse.Batch{Text: "* shop/cart_test.go (TestSum): Import tests.\n"}, false},
+		"its file among others, in a ChangeLog": {planparse.Batch{Text: "* shop/cart.go, shop/cart_test.go: Use sums.\n"},
+			false},
+		"its failure, in a ChangeLog": {planparse.Batch{Text: "* shop/cart_test.go: Make it pass.\n"}, true},
 		"a test that has to be shown": {planparse.Batch{Regression: []string{"shop/cart_test.go::TestCart"}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,13 +83,14 @@ func TestBatchAnswersForFindings(t *testing.T) {
 		"the list":                 {planparse.Batch{Title: "Add a total", Text: entry, Files: files}, false},
 		"the list of a batch":      {planparse.Batch{Title: "Fix the lint errors", Text: entry, Files: files}, true},
 		"the text before the list": {planparse.Batch{Title: "Tidy", Text: "go vet fails.\n\n" + entry, Files: files}, true},
-		"a step":                   {planparse.Batch{Title: "Tidy", Text: entry + "\n- [ ] run go vet\n", Files: files}, false},
-		"a starred step":           {planparse.Batch{Title: "Tidy", Text: "* run go vet\n", Files: files}, false},
-		"a step behind a plus":     {planparse.Batch{Title: "Tidy", Text: "+ run go vet\n", Files: files}, false},
-		"a numbered step":          {planparse.Batch{Title: "Tidy", Text: "1. run go vet\n", Files: files}, false},
-		"a section":                {planparse.Batch{Title: "Tidy", Text: "### Checks\ngo vet\n", Files: files}, false},
-		"a number in the text":     {planparse.Batch{Title: "Tidy", Text: "3 errors of go vet\n", Files: files}, true},
-		"the file in the text":     {planparse.Batch{Title: "Correct cart.go", Text: entry, Files: files}, true},
+		"a step": {planparse.Batch{Title: "Tidy", Text: entry + "\n- [ ] run go vet\n", Files: files},
+			false},
+		"a starred step":       {planparse.Batch{Title: "Tidy", Text: "* run go vet\n", Files: files}, false},
+		"a step behind a plus": {planparse.Batch{Title: "Tidy", Text: "+ run go vet\n", Files: files}, false},
+		"a numbered step":      {planparse.Batch{Title: "Tidy", Text: "1. run go vet\n", Files: files}, false},
+		"a section":            {planparse.Batch{Title: "Tidy", Text: "### Checks\ngo vet\n", Files: files}, false},
+		"a number in the text": {planparse.Batch{Title: "Tidy", Text: "3 errors of go vet\n", Files: files}, true},
+		"the file in the text": {planparse.Batch{Title: "Correct cart.go", Text: entry, Files: files}, true},
 	} {
 		if got := (Subject{Batch: tt.batch}).Answers(Info{Name: "lint:go", Command: "go vet ./..."}, old); got != tt.want {
 			t.Errorf("%s: %v", name, got)

@@ -18,6 +18,7 @@ var unsupported = []struct{ files, says, command string }{
 	{"build.sbt", "", "sbt test"},
 	{"stack.yaml", "", "stack test"},
 	{"*.cabal", "", "cabal test"},
+	{"*_test.go", "", "GO111MODULE=off go test ./..."}, // a folder with a go.mod has a suite
 	{"dune-project", "", "dune test"},
 	{"project.clj", "", "lein test"},
 	{"MODULE.bazel WORKSPACE WORKSPACE.bazel", "", "bazel test //..."},

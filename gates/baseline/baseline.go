@@ -6,6 +6,7 @@
 package baseline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,10 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 			"project depends on, or let [workspace] setup do it", gates.ErrHindered, at,
 			said)
 	}
+	if at, said := missingSubmodule(rep, before, s); at != "" {
+		return rep, fmt.Errorf("%w: the submodule %s is not checked out, and the base needs it as well: %s; run git "+
+			"submodule update --init where the network allows it", gates.ErrHindered, at, said)
+	}
 	if said := crash(info, rep, before, s); said != "" && !info.Untouched(s.Changed) {
 		return rep, fmt.Errorf("the test command ends before any test, as it did at the base, %s, so no change can be "+
 			"judged: %s; correct and commit it, or name the file in the batch that corrects it", at, said)
@@ -65,7 +70,11 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 		return rep, nil
 	}
 	// Failures of tests that the batch names always count: to fix them may be its purpose.
-	return compare(info.Name, rep, before, at, func(f gates.Finding) bool {
+	from, err := moved(ctx, s)
+	if err != nil {
+		return rep, err
+	}
+	return compare(info.Name, rep, before, at, from, func(f gates.Finding) bool {
 		alone := Unimported(f) && !concerns(s, f.Path+" "+f.Message)
 		return (Tells(f) || apart(f) || alone) && (s.Batch.Key == "" || !s.Answers(info, f))
 	}), nil
@@ -84,17 +93,39 @@ func unbuilt(f gates.Finding, now, before gates.Report) bool {
 	return (f.Rule == gates.RuleBuild || f.Rule == "exit") && untested(now) && untested(before)
 }
 
+// nonePass reports whether no test passed.
+func nonePass(r gates.Report) bool { return r.Tests == nil || r.Tests.Passed == 0 }
+
 // untested reports whether no test ran.
 func untested(r gates.Report) bool { return r.Tests == nil || r.Tests.Total() == 0 }
 
+// moved returns the old path of each file that the change moved.
+func moved(ctx context.Context, s gates.Subject) (map[string]string, error) {
+	from := map[string]string{}
+	if s.Diff == nil {
+		return from, nil
+	}
+	files, _, err := gates.Files(ctx, s.Diff, func(c gates.Change) bool { return c.Status == gates.Added })
+	for _, f := range files {
+		if f.From != "" {
+			from[f.Path] = f.From
+		}
+	}
+	return from, err
+}
+
 // compare marks the errors of rep that are also in before as known, and lowers them to warnings. If an error occurs
-// more often in rep than in before, the surplus ones stay errors. Findings that may does not accept do not change.
-func compare(gate string, rep, before gates.Report, at string, may func(gates.Finding) bool) gates.Report {
+// more often in rep than in before, the surplus ones stay errors. Findings that may does not accept do not change. from
+// has the old paths of moved files.
+func compare(gate string, rep, before gates.Report, at string, from map[string]string,
+	may func(gates.Finding) bool) gates.Report {
 	had := lists.Counts(before.Findings, func(f gates.Finding) string { return f.Identity(gate) })
 	known, left := 0, 0
 	findings := make([]gates.Finding, len(rep.Findings))
 	for i, f := range rep.Findings {
-		id := f.Identity(gate)
+		was := f
+		was.Path = cmp.Or(from[f.Path], f.Path)
+		id := was.Identity(gate)
 		switch {
 		case f.Severity == gates.Error && had[id] > 0 && may(f):
 			had[id]--
@@ -132,8 +163,8 @@ func Tells(f gates.Finding) bool {
 	return f.Test != "" || f.Path != "" && (f.Line > 0 || f.Rule != "exit")
 }
 
-// Unimported reports whether a finding says that a file of Python's tests could not be imported. That hides the tests of
-// this file only.
+// Unimported reports whether a finding says that a file of Python's tests could not be imported. That hides the tests
+// of this file only.
 func Unimported(f gates.Finding) bool {
 	return f.Rule == gates.RuleBuild && strings.HasSuffix(f.Path, ".py")
 }

@@ -26,46 +26,59 @@ func TestCompare(t *testing.T) {
 		now, before gates.Report
 		status      gates.Status
 		known       []bool
+		from        map[string]string
 	}{
 		"a test is known by its name, whatever its message and line": {
 			gates.Report{Findings: []gates.Finding{red("x.TestA", "got 3")}},
 			gates.Report{Findings: []gates.Finding{{Rule: "test", Test: "x.TestA", Path: "b_test.go", Line: 9,
 				Severity: gates.Error, Message: "got 7"}}},
-			gates.Warn, []bool{true},
+			gates.Warn, []bool{true}, nil,
 		},
 		"another test is not, although the suite was red": {
 			gates.Report{Findings: []gates.Finding{red("x.TestA", "m"), red("x.TestB", "m")}},
 			gates.Report{Findings: []gates.Finding{red("x.TestA", "m")}},
-			gates.Fail, []bool{true, false},
+			gates.Fail, []bool{true, false}, nil,
 		},
 		"a finding that moved is known": {
 			gates.Report{Findings: []gates.Finding{lint(9)}}, gates.Report{Findings: []gates.Finding{lint(3)}}, gates.Warn,
-			[]bool{true},
+			[]bool{true}, nil,
 		},
 		"of equal failures, only as many as before are known": {
 			gates.Report{Findings: []gates.Finding{lint(3), lint(9)}}, gates.Report{Findings: []gates.Finding{lint(3)}},
-			gates.Fail, []bool{true, false},
+			gates.Fail, []bool{true, false}, nil,
 		},
 		"a base that was green makes nothing known": {
-			gates.Report{Findings: []gates.Finding{red("x.TestA", "m")}}, gates.Report{}, gates.Fail, []bool{false},
+			gates.Report{Findings: []gates.Finding{red("x.TestA", "m")}}, gates.Report{}, gates.Fail, []bool{false}, nil,
 		},
 		"what does not compile is never known": {
 			gates.Report{Findings: []gates.Finding{{Rule: "build", Path: "a.go", Line: 3, Severity: gates.Error,
 				Message: "undefined: x"}}},
 			gates.Report{Findings: []gates.Finding{{Rule: "build", Path: "a.go", Line: 3, Severity: gates.Error,
 				Message: "undefined: x"}}},
-			gates.Fail, []bool{false},
+			gates.Fail, []bool{false}, nil,
 		},
 		"a program that names nothing may have failed for any reason": {
 			gates.Report{Findings: []gates.Finding{exit}, Output: "x"},
 			gates.Report{Findings: []gates.Finding{exit}, Output: "x"},
-			gates.Fail, []bool{false},
+			gates.Fail, []bool{false}, nil,
+		},
+		"a finding in a moved file is known": {
+			gates.Report{Findings: []gates.Finding{lint(9)}},
+			gates.Report{Findings: []gates.Finding{{Rule: "vet", Path: "old/a.go", Line: 3, Severity: gates.Error,
+				Message: "unreachable code"}}},
+			gates.Warn, []bool{true}, map[string]string{"a.go": "old/a.go"},
+		},
+		"a finding that only another file had is not": {
+			gates.Report{Findings: []gates.Finding{lint(9)}},
+			gates.Report{Findings: []gates.Finding{{Rule: "vet", Path: "old/b.go", Line: 3, Severity: gates.Error,
+				Message: "unreachable code"}}},
+			gates.Fail, []bool{false}, map[string]string{"a.go": "old/a.go"},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.now.Status = gates.Fail
-			got := compare("tests:go", tt.now, tt.before, "abc", Tells)
+			got := compare("tests:go", tt.now, tt.before, "abc", tt.from, Tells)
 			var known []bool
 			for _, f := range got.Findings {
 				known = append(known, f.Known)
@@ -212,4 +225,41 @@ func TestLinterThatIsNotReadyIsSkipped(t *testing.T) {
 			t.Errorf("%s: %s %v", name, rep.Status, err)
 		}
 	}
+}
+
+// A finding in a file that the change moves is known.
+func TestAroundFollowsMovedFiles(t *testing.T) {
+	for from, want := range map[string]gates.Status{"src/a.sh": gates.Warn, "src/b.sh": gates.Fail} {
+		g := gates.New(gates.Info{Name: "lint:shell", Blocking: true}, func(_ context.Context, l *gates.Look) error {
+			l.Find(gates.Finding{Rule: "SC1", Path: "a.sh", Line: 3, Severity: gates.Error, Message: "quote this"})
+			return nil
+		})
+		s := gates.Subject{Dir: t.TempDir(), Diff: move{"src/a.sh", "a.sh"}, Batch: planparse.Batch{Key: "1"}}
+		rep, err := Around(g, "abc", func(context.Context, string) (gates.Report, error) {
+			return gates.Report{Status: gates.Fail, Findings: []gates.Finding{{Rule: "SC1", Path: from, Line: 1,
+				Severity: gates.Error, Message: "quote this"}}}, nil
+		}).Check(t.Context(), s)
+		if err != nil || rep.Status != want {
+			t.Errorf("%s: %s %v, want %s", from, rep.Status, err, want)
+		}
+	}
+}
+
+// move is the diff of a file that moved.
+type move struct{ from, to string }
+
+func (m move) Changes(context.Context) ([]gates.Change, error) {
+	return []gates.Change{{Path: m.to, Status: gates.Added}, {Path: m.from, Status: gates.Deleted}}, nil
+}
+
+func (m move) Before(_ context.Context, path string) ([]byte, error) {
+	return m.text(path, m.from), nil
+}
+func (m move) After(_ context.Context, path string) ([]byte, error) { return m.text(path, m.to), nil }
+
+func (m move) text(path, at string) []byte {
+	if path != at {
+		return nil
+	}
+	return []byte("echo $1\necho $2\n")
 }

@@ -26,7 +26,13 @@ var absent = lazyre.New(`No module named '([\w.]+)|Cannot find (?:module|package
 func missingPackage(rep, before gates.Report, s gates.Subject) string {
 	had := lists.SetBy(before.Findings, func(f gates.Finding) string { return absent.FindString(f.Message) })
 	said := ""
-	for _, f := range rep.Findings {
+	findings := rep.Findings
+	if nonePass(rep) && nonePass(before) && !slices.ContainsFunc(findings, func(f gates.Finding) bool {
+		return f.Severity == gates.Error && f.Rule != "exit" && !absent.MatchString(f.Message)
+	}) {
+		findings = before.Findings // the change may need another package first; the one of the base is missing all the same
+	}
+	for _, f := range findings {
 		m := absent.FindStringSubmatch(f.Message)
 		if f.Severity != gates.Error || m == nil && f.Rule == "exit" { // an exit status alone has no cause of its own
 			continue
@@ -91,4 +97,27 @@ func declared(dir, name string) bool {
 		}
 	}
 	return false
+}
+
+// submodulePath matches the folder of a submodule in .gitmodules.
+var submodulePath = lazyre.New(`(?m)^[ \t]*path[ \t]*=[ \t]*(\S+)[ \t]*$`)
+
+// missingSubmodule returns the submodule that is not checked out and in which both the change and its base look for a
+// file, if no test passes, and what the suite says.
+func missingSubmodule(rep, before gates.Report, s gates.Subject) (at, said string) {
+	modules, err := os.ReadFile(filepath.Join(s.Dir, ".gitmodules"))
+	if err != nil || !nonePass(rep) {
+		return "", ""
+	}
+	for _, m := range submodulePath.FindAllStringSubmatch(string(modules), -1) {
+		inside, err := os.ReadDir(filepath.Join(s.Dir, filepath.FromSlash(m[1])))
+		needs := func(f gates.Finding) bool {
+			return f.Severity == gates.Error && strings.Contains(f.Message, m[1]+"/")
+		}
+		i := slices.IndexFunc(rep.Findings, needs)
+		if err == nil && len(inside) == 0 && i >= 0 && slices.ContainsFunc(before.Findings, needs) {
+			return m[1], rep.Findings[i].Message
+		}
+	}
+	return "", ""
 }

@@ -1,6 +1,8 @@
 package baseline
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -23,6 +25,10 @@ func TestMissingPackage(t *testing.T) {
 		}
 		return r
 	}
+	passing := func(r gates.Report) gates.Report {
+		r.Tests = &gates.TestCount{Passed: 1}
+		return r
+	}
 	exit := gates.Finding{Rule: "exit", Severity: gates.Error, Message: "exit 2"}
 	crashed := gates.Report{Findings: []gates.Finding{{Rule: "exit", Severity: gates.Error, Message: "exit 1: " + ruby}}}
 	for name, c := range map[string]struct {
@@ -38,6 +44,11 @@ func TestMissingPackage(t *testing.T) {
 			broken(python),
 			"No module named 'pdfplumber'"},
 		"the change needs it first": {nil, "", broken(python), broken(), ""},
+		"the change needs another one first": {nil, "", broken("No module named 'stringcase'"), broken(python),
+			"No module named 'pdfplumber'"},
+		"the change needs another one first, beside tests that pass": {nil, "",
+			passing(broken("No module named 'stringcase'")),
+			broken(python), ""},
 		"something else fails, too": {nil, "", broken(python, "invalid syntax"), broken(python, "invalid syntax"), ""},
 		"the batch is about it":     {nil, "Install pdfplumber.", broken(python), broken(python), ""},
 		"a module of the project":   {map[string]string{"src/pdfplumber.py": ""}, "", broken(python), broken(python), ""},
@@ -88,5 +99,54 @@ func TestMissingPackage(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// No change can be judged by tests that need a submodule that is not checked out.
+func TestMissingSubmodule(t *testing.T) {
+	const at = "vendor/data"
+	broken := func(message string, passed int) gates.Report {
+		return gates.Report{Status: gates.Fail, Tests: &gates.TestCount{Passed: passed, Failed: 1},
+			Findings: []gates.Finding{{Rule: gates.RuleBuild, Path: "conftest.py", Severity: gates.Error, Message: message}}}
+	}
+	absent := broken("No such file or directory: '/room/vendor/data/cases'", 0)
+	for name, c := range map[string]struct {
+		file        string
+		now, before gates.Report
+		want        string
+	}{
+		"neither side has it": {"", absent, absent, at},
+		"it is there":         {"vendor/data/cases", absent, absent, ""},
+		"some tests pass":     {"", broken(absent.Findings[0].Message, 2), absent, ""},
+		"another failure":     {"", broken("division by zero", 0), absent, ""},
+		"the base has none":   {"", absent, gates.Report{}, ""},
+	} {
+		dir := t.TempDir()
+		for _, sub := range []string{at, filepath.Dir(c.file)} {
+			if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for file, text := range map[string]string{".gitmodules": "[submodule \"x\"]\n\tpath = " + at + "\n", c.file: "x"} {
+			if file == "" {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, _ := missingSubmodule(c.now, c.before, gates.Subject{Dir: dir}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		g := gates.New(gates.Info{Name: "tests:python", Blocking: true}, func(_ context.Context, l *gates.Look) error {
+			l.Find(c.now.Findings[0])
+			l.Count(*c.now.Tests)
+			return nil
+		})
+		_, err := Around(g, "abc", func(context.Context, string) (gates.Report, error) { return c.before, nil }).
+			Check(t.Context(), gates.Subject{Dir: dir, Batch: planparse.Batch{Key: "1"}})
+		if errors.Is(err, gates.ErrHindered) != (c.want != "") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

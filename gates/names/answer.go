@@ -176,6 +176,14 @@ func (j *judge) row(c testout.Case) string {
 	}
 	name := strings.Trim(c.Name[len(whole):], "/[]")
 	name = strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "_", " ")
+	if !j.gone(name) {
+		return ""
+	}
+	return "the product no longer has " + name
+}
+
+// gone reports whether changed product files had a word, and none of them has it now.
+func (j *judge) gone(name string) bool {
 	has := func(text string) bool {
 		return len(name) > 2 && strings.Contains(strings.ReplaceAll(text, "_", " "), name)
 	}
@@ -185,20 +193,18 @@ func (j *judge) row(c testout.Case) string {
 			continue
 		}
 		if has(f.After) {
-			return ""
+			return false
 		}
 		was = was || has(f.Before)
 	}
-	if !was {
-		return ""
-	}
-	return "the product no longer has " + name
+	return was
 }
 
 // covered looks for one or several tests that together check everything that a test of the base checked.
 func (j *judge) covered(old test, need evidence, exact bool) string {
 	for _, c := range j.stayed { // a copy of it existed already
-		if c.lang == old.lang && c.unit.Asserts >= old.unit.Asserts && within(old.unit.Lines, c.unit.Lines) {
+		if c.lang == old.lang && c.unit.Asserts >= old.unit.Asserts && within(old.unit.Lines, c.unit.Lines) &&
+			c.evidence.has(need.literals) { // lines of Python are without their strings
 			return "the same as " + c.unit.Name
 		}
 	}
@@ -361,12 +367,21 @@ func (j *judge) subject(need evidence, red bool) string {
 	return ""
 }
 
-// abandoned explains a test of behaviour that the plan asks to remove.
+// testMark matches the beginning of a test's name that marks it as a test.
+var testMark = lazyre.New(`^[Tt]est_?`)
+
+// abandoned explains a test of behaviour that the plan asks to remove: it is named after it, or has most of its words.
 func (j *judge) abandoned(old test, red bool) string {
 	var left strings.Builder
 	for _, t := range j.after.tests {
 		if t.path == old.path {
 			left.WriteString(t.unit.Name + "\n" + t.unit.Text)
+		}
+	}
+	name := testMark.ReplaceAllString(bare(old.unit.Name), "")
+	for _, name := range []string{name, strings.ToLower(name)} {
+		if !red && j.Plan.RemovalOf(name) && j.gone(name) {
+			return name + subjectGone
 		}
 	}
 	if red || !j.Plan.Abandons(old.unit.Name+"\n"+old.unit.Text, left.String()) {

@@ -37,6 +37,16 @@ func (e *evidence) add(o evidence) {
 	e.loose += o.loose
 }
 
+// has reports whether a test has all of these values.
+func (e evidence) has(values map[string]int) bool {
+	for value, n := range values {
+		if e.literals[value] < n {
+			return false
+		}
+	}
+	return true
+}
+
 // mentions reports whether any of names is called, or passed to a function that may call it.
 func (e evidence) mentions(names map[string]bool) bool {
 	for name := range names {

@@ -490,6 +490,52 @@ func TestPlanAbandonsTestByTitle(t *testing.T) {
 	}
 }
 
+// A test of Python is no copy of one that has other texts.
+func TestCopyHasSameTexts(t *testing.T) {
+	a := "def test_a():\n    assert render(\"a\") == \"1\"\n"
+	for b, want := range map[string]int{
+		strings.Replace(a, "test_a", "test_b", 1):                            0,
+		strings.NewReplacer("test_a", "test_b", `("a")`, `("b")`).Replace(a): 1,
+	} {
+		base := cases("test_x.py", "test_a", "test_b")
+		if lost, _ := Compare(Runs{Base: base, Now: base[1:]},
+			Change{Files: []File{{"test_x.py", a + b, b}}}); len(lost) != want {
+			t.Errorf("%s: %+v", b, lost)
+		}
+	}
+}
+
+// A test that is named after what the plan removes may go, if the product no longer has it.
+func TestPlanRemovesWhatTestIsNamedAfter(t *testing.T) {
+	gone := "def test_youtrack():\n    assert render(\"youtrack\") == \"||\"\n"
+	left := "def test_html():\n    assert render(\"html\") == \"<p>\"\n"
+	formats := "formats = {\n    \"html\": 1,\n    \"youtrack\": 2,\n}\n"
+	for name, c := range map[string]struct {
+		title, after string
+		lost         int
+	}{
+		"the plan removes it":         {"[breaking] remove support of `youtrack`", "formats = {\n    \"html\": 1,\n}\n", 0},
+		"the product still has it":    {"[breaking] remove support of `youtrack`", formats + "x = 1\n", 1},
+		"the plan removes other code": {"Remove dead formats", "formats = {\n    \"html\": 1,\n}\n", 1},
+		"the plan only mentions it":   {"Correct `youtrack`", "formats = {\n    \"html\": 1,\n}\n", 1},
+	} {
+		at := func(status testout.Status, names ...string) []testout.Case {
+			out := cases("test_a.py", names...)
+			for i := range out {
+				out[i].Path, out[i].Status = "test_a.py", status
+			}
+			return out
+		}
+		runs := Runs{Base: at(testout.Passed, "test_youtrack", "test_html"), Now: at(testout.Passed, "test_html"),
+			Held: append(at(testout.Failed, "test_youtrack"), at(testout.Passed, "test_html")...)}
+		lost, _ := Compare(runs, Change{Files: []File{{"test_a.py", gone + left, left}, {"a.py", formats, c.after}},
+			Plan: PlanOf(planparse.Batch{Title: c.title})})
+		if len(lost) != c.lost {
+			t.Errorf("%s: %+v", name, lost)
+		}
+	}
+}
+
 func TestCompareFollowsValuesIntoFile(t *testing.T) {
 	before := "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
 	after := "from calc import add\n\n\n@cases(\"cases.json\")\ndef test_add(a, b, want):\n    assert add(a, b) == want\n"

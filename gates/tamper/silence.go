@@ -100,7 +100,7 @@ func (j judge) silenced(f gates.File) {
 				sev = gates.Note // the plan spells the line out, or the file has such lines
 			}
 			fix := "correct the code instead of silencing the tool"
-			if s.Reasoned != nil {
+			if s.Reasoned != nil && (!s.Types || language.IsTest(f.Path)) {
 				fix = "correct the code; if the tool is wrong, name its rule in the comment and add the reason"
 			}
 			j.find(rule, sev, f.Path, l.Number, fix+"; only a batch whose text quotes the line allows it",

@@ -652,6 +652,24 @@ func TestTooLargeMessageForNewFile(t *testing.T) {
 	}
 }
 
+// The advice for a comment that silences a tool is one that the gate accepts.
+func TestSilencedAdviceHelps(t *testing.T) {
+	for file, c := range map[string]struct {
+		comment string
+		reason  bool
+	}{
+		"a.py":            {"# type: ignore", false},
+		"tests/test_a.py": {"# type: ignore", true},
+		"b.py":            {"# noqa", true},
+	} {
+		rep, _ := gatetest.Look(t, tamper.New(), gatetest.Change(t, map[string]string{file: "x = 1\n"},
+			map[string]string{file: "x = 1\ny = 2  " + c.comment + "\n"}))
+		if len(rep.Findings) != 1 || strings.Contains(rep.Findings[0].Fix, "add the reason") != c.reason {
+			t.Errorf("%s: %+v", file, rep.Findings)
+		}
+	}
+}
+
 // The reason of a refusal is true if the text of the batch has the name of the file.
 func TestProtectedSaysHowBatchNamesFile(t *testing.T) {
 	const file = ".github/workflows/ci.yml"

@@ -231,6 +231,7 @@ func (w *work) redWords(at string, red []redAt) string {
 	text := fmt.Sprintf("%s at the base, %s, before any change; ", phrase.Count(len(red), "failure", "failures"), at)
 	all := ": " + list(red)
 	var answers []string
+	rest := red
 	if nameless := slices.DeleteFunc(slices.Clone(red),
 		func(r redAt) bool {
 			return baseline.Tells(r.finding) || r.beside && baseline.Unimported(r.finding)
@@ -248,6 +249,7 @@ func (w *work) redWords(at string, red []redAt) string {
 		}
 		s := gates.Subject{Batch: *b}
 		its := lists.Filter(red, func(r redAt) bool { return s.Answers(r.gate, r.finding) })
+		rest = lists.Filter(rest, func(r redAt) bool { return !s.Answers(r.gate, r.finding) })
 		if len(its) > 0 {
 			answers = append(answers, fmt.Sprintf("batch %s must correct %s, which it names", info.Key, list(its)))
 		}
@@ -258,5 +260,8 @@ func (w *work) redWords(at string, red []redAt) string {
 	case len(answers) == 0:
 		return text + "no batch names it, so no batch corrects it" + all
 	}
-	return text + strings.Join(answers, "; ") + "; the rest is excused" + all
+	if len(rest) > 0 {
+		answers = append(answers, "the rest is excused: "+list(rest))
+	}
+	return text + strings.Join(answers, "; ")
 }
