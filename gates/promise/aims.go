@@ -107,9 +107,11 @@ func (w wording) onlyTested() {
 }
 
 var (
-	// staysAs matches the words behind a function that stays as it is, and keepOne those before it.
+	// staysAs matches the words behind a function that stays as it is, keepOne those before one, and asItIs those behind
+	// it.
 	staysAs = lazyre.New(`(?i)^ (?:itself )?(?:stays?|remains?|is kept) (?:exactly )?(?:as (?:it is|is|before|today)|the same|unchanged)\b|^ (?:does|must|should) not change\b`)
 	keepOne = lazyre.New(`(?i)\b(?:keep|leave|do not (?:change|touch)|don't (?:change|touch))\s+(?:the (?:function|method)\s+)?$`)
+	asItIs  = lazyre.New(`(?i)^(?:\W*$| (?:as (?:it is|is|before)|unchanged|untouched|alone)\b)`)
 	// decides matches words with which code treats some of its input otherwise.
 	decides = lazyre.New(`\b(?:if|elif|elsif|else|unless|case|when|continue|next|filter|select|reject|except|rescue|catch)\b|&&|\|\||\?[^.]`)
 )
@@ -123,7 +125,9 @@ func (w wording) keptFunctions() {
 	}
 	for _, text := range w.sentences {
 		for _, m := range mentionsIn(text) {
-			if !staysAs.MatchString(text[m.to:]) && !keepOne.MatchString(text[:m.from]) || anyCase(tests, m.name, "") {
+			after := text[m.to:]
+			kept := staysAs.MatchString(after) || keepOne.MatchString(text[:m.from]) && asItIs.MatchString(after)
+			if !kept || anyCase(tests, m.name, "") {
 				continue
 			}
 			for _, f := range w.files {

@@ -62,6 +62,8 @@ func TestAims(t *testing.T) {
 		{"a job that leaves the list", pause, files{"a.py": old}, files{"a.py": old + strings.Replace(job, "= True\n",
 			"= True\n        jobs.remove(self)\n", 1), "test_a.py": tested}, ""},
 		{"a function that stays", pause, files{"a.py": old}, files{"a.py": works + breaks + job, "test_a.py": tested}, "check-gone"},
+		{"one that is kept in another form", strings.Replace(pause, "`every` stays as it is", "keep `every` for paused ones", 1),
+			files{"a.py": old}, files{"a.py": works + breaks + job, "test_a.py": tested}, ""},
 		{"one that a test covers", pause, files{"a.py": old},
 			files{"a.py": works + breaks + job, "test_a.py": tested + "    assert every([j]) is None\n"}, ""},
 		{"shown counts", count, nil, files{"a.js": parse + cases}, "answers-only"},
