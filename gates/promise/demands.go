@@ -61,6 +61,19 @@ var demands = []demand{
 		lazyre.New(`(?i)\b(?:must not|never|without) (?:be(?:ing)? )?(?:reorder\w*|sort\w*|mutat\w*)\b`),
 		lazyre.New(`\bsort\.(?:Sort|Stable|Slice|SliceStable|Strings|Ints)\(|\bslices\.(?:Sort\w*|Reverse)\(|\w\.(?:sort|reverse)\(|\.(?:sort|reverse)!`),
 		lazyre.New(`(?i)\bcopy|clone|append|slice\(|\.\.\.\w|\bsorted|\blist\(|\.dup\b|\[:\]|\bmake\(|\bArray\.from|concat\(|to(?:Sorted|Reversed)|\.collect\(`), true},
+	{"one of a set of values, and nothing else",
+		lazyre.New(`(?i)\b(?:not )?(?:exactly|only) one of\b`),
+		lazyre.New(`\bstrings\.(?:Contains|HasPrefix|Index)\(|\bin \w+\.join\(|\bjoin\([^)]*\)\.(?:includes|include\?|indexOf|match)|\.startswith\(|\.startsWith\(|\.start_with\?`),
+		lazyre.New(`==|\bswitch\b|\bcase\b|\bin \w|map\[|\bslices\.|\.(?:includes|include\?|has|key\?|get|indexOf)\b|\[\w+\]`), true},
+	{"a check of the whole text",
+		lazyre.New(`(?i)\b(?:any|every|all) other (?:text|value|string|input|format)s?\b[^.;]*\b(?:raises?|throws?|errors?|refused|rejected)\b|` +
+			`\banything else (?:raises?|throws?|is (?:an error|refused|rejected))\b`),
+		lazyre.New(`\bre\.(?:match|search|compile|findall)\(|/\.(?:match|exec|test)\(|\.match\??\(|=~ ?/|\bregexp\.\w+\(|\bRegex::new\(`),
+		lazyre.New(`\\A|\^|\$["'/` + "`" + `)]|\\[zZ]|fullmatch|eos\?|sub\(|scan|strip|trim|==|!=`), true},
+	{"seconds", lazyre.New(`(?i)\bseconds\b`),
+		lazyre.New(`\b(?:minutes|hours|days|milliseconds|microseconds)\s*[=:]\s*seconds\b|\bseconds\b\)?\s*\*\s*time\.(?:Minute|Hour|Milli|Micro|Nano)|` +
+			`\btime\.(?:Minute|Hour|Milli\w*|Micro\w*|Nano\w*)\s*\*\s*time\.Duration\(seconds\)|\bseconds\.(?:minutes|hours|days)\b|\bset(?:Timeout|Interval)\([^()]*, seconds\)`),
+		lazyre.New(`\bseconds\b[^\n]*(?:1_?000|1e3|\b60\b)`), true},
 	{"a file that only its owner reads", lazyre.New(`(?i)\bmode ` + "`?" + `0?o?600\b`),
 		lazyre.New(writesFile), lazyre.New(`(?i)600|S_I[RW]USR|umask|mkstemp|NamedTemporary|CreateTemp|tempfile|u=rw`),
 		false},
@@ -133,9 +146,34 @@ var (
 	// propagated matches an error that the caller must see.
 	propagated = lazyre.New(`(?i)\b(?:errors?|exceptions?)\b[^.;]*\b(?:reach|propagat\w+|bubbles?|pass(?:es)? through)\b`)
 	// mayDrop matches words of a batch that has a use for what is not right.
-	mayDrop = lazyre.New(`(?i)\b(?:skip\w*|ignor\w*|defaults?|falls? back|fallback\w*|best effort|continues?|empty|tolera\w*|optional\w*|none|nil|null|undefined|silent\w*|` +
+	mayDrop = lazyre.New(`(?i)\b(?:skip\w*|ignor\w*|defaults?|falls? back|fallback\w*|best effort|continues?|empty|tolera\w*|(?:is|are) optional|optionally|optional (?:\w+ )?(?:files?|config\w*|settings?|dependenc\w*|modules?|packages?|keys?|fields?|arguments?|parameters?|headers?)|none|nil|null|undefined|silent\w*|` +
 		`missing|exists?|retr(?:y|ies)|until|warn\w*|logs?|lenient\w*|otherwise)\b`)
 )
+
+var (
+	// emptyRefused matches a sentence that wants an error for what is empty, and passesEmpty one that has a use for it.
+	emptyRefused = lazyre.New(`(?i)\bempty \w+\b[^.;]*\b(?:is|are|stays?|remains?)\b[^.;]*\berrors?\b|\b(?:raises?|throws?|reports?|refuses?|rejects?|returns? an error)\b[^.;]*\bempty \w+`)
+	passesEmpty  = lazyre.New(`(?i)\b(?:skip\w*|ignor\w*|blanks?|left out|leaves? out)\b`)
+	// skipsEmpty matches code that goes on after an empty value, and refusesEmpty code that does not.
+	skipsEmpty   = lazyre.New(`(?m)` + ifEmpty + `\n?\s*(?:continue|next)\b|\b(?:next|continue) if \w+\.empty\?`)
+	refusesEmpty = lazyre.New(`(?m)` + ifEmpty + `\n?\s*(?:raise|throw|panic|error|return\b.*[eE]rr)`)
+)
+
+const ifEmpty = `^\s*(?:if|unless)\b[^\n]*(?:==\s*(?:""|'')|={3} ''|\bnot \w+:|\(!\w+\)|\.length === 0|len\(\w+\) == 0)[^\n]*`
+
+// skipped finds new code that skips what is empty, where a sentence wants an error for it and none of skipping.
+func (w wording) skipped() {
+	if m := skipsEmpty.FindString(w.added); m != "" && !refusesEmpty.MatchString(w.added) && !passesEmpty.MatchString(w.text) {
+		for _, text := range w.sentences {
+			at := emptyRefused.FindStringIndex(text)
+			if at != nil && !refused.MatchString(text[:at[0]]) && !described.MatchString(text) {
+				w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code goes on: "+shown(m),
+					"report it where the batch says so, and test it")
+				return
+			}
+		}
+	}
+}
 
 // swallowed finds new code that drops an error, where a sentence wants an error and no other sentence speaks of going
 // on.
@@ -145,6 +183,9 @@ func (w wording) swallowed() {
 	}
 	for i, text := range w.sentences {
 		at, through := reported.FindStringIndex(text), propagated.FindStringIndex(text)
+		if at == nil {
+			at = raisedSpan.FindStringIndex(text)
+		}
 		if at == nil {
 			at = through
 		}

@@ -313,6 +313,7 @@ func (w wording) answered() bool {
 				return c.answers(e, beside) || c.compared && e.Raises != "" && refusal.MatchString(next) && c.isArg(e)
 			})
 			switch {
+			case isOption.MatchString(c.input):
 			case hit.Raises != "" && len(c.input) < 2: // "" or "0", which ordinary code compares with
 			case hit.Call != "":
 				hits = lists.Add(hits, hit.Call)
@@ -331,16 +332,23 @@ func (w wording) answered() bool {
 }
 
 var (
-	withValue = lazyre.New("`-{1,2}[\\w-]+[ =]([^`\\s]*)`|\\w\\(([^()\\n]*)\\)")
+	withValue   = lazyre.New(`\w\(([^()\n]*)\)`)
+	optionValue = lazyre.New(`(?:^|\s)-{1,2}[\w-]+[ =](\S+)`)
 	// ordinary matches numbers that code often compares with.
 	ordinary = lazyre.New(`^-?[012]?$`)
 	hasDigit = lazyre.New(`^[-+.\w]*\d[-+.\w]*$`)
+	isOption = lazyre.New(`^--?[a-zA-Z]`)
 )
 
 // numberInputs returns the values with digits that the batch gives to options and to functions with one argument.
 func (w wording) numberInputs() (out []string) {
-	for _, m := range withValue.FindAllStringSubmatch(w.l.Subject().Batch.Text, -1) {
-		if in := unquoted(m[1] + m[2]); hasDigit.MatchString(in) {
+	text := w.l.Subject().Batch.Text
+	list := withValue.FindAllStringSubmatch(text, -1)
+	for _, span := range codeSpan.FindAllStringSubmatch(text, -1) {
+		list = append(list, optionValue.FindAllStringSubmatch(span[1], -1)...)
+	}
+	for _, m := range list {
+		if in := unquoted(m[1]); hasDigit.MatchString(in) {
 			out = lists.Add(out, in)
 		}
 	}

@@ -51,29 +51,62 @@ var (
 )
 
 // notDone matches a sentence about what an old function does not do.
-var notDone = lazyre.New("(?i)\\b(?:is|are|be) (?:not|never|no longer) (?:\\w+ )?\\w+ by\\s+`|`(?:\\([^)]*\\))? (?:skips|ignores|leaves out|does not|never)\\b")
+var notDone = lazyre.New(
+	"(?i)\\b(?:is|are|be) (?:not|never|no longer) (?:\\w+ )?\\w+ by\\s+`|`(?:\\([^)]*\\))? (?:skips|ignores|leaves " +
+		"out|passes over|does not|never)\\b")
 
-// heldBack reports whether a sentence with the word says what an old function does not do. A field of this name must
-// then be read.
-func (w wording) heldBack(word string) bool {
-	return slices.ContainsFunc(w.sentences, func(s string) bool {
-		return notDone.MatchString(s) && names(s, word) && slices.ContainsFunc(mentionsIn(s), func(m mention) bool {
-			return w.anywhere(func(_, code string) bool { return language.Functions(code)[m.name] != "" })
-		})
+// heldBack returns the old functions of a sentence with the word that says what they do not do. A field of this name
+// must then be read.
+func (w wording) heldBack(word string, e effects) (out []string) {
+	for _, s := range w.sentences {
+		if notDone.MatchString(s) && names(s, word) {
+			for _, m := range mentionsIn(s) {
+				if e.all[m.name] != "" && !w.isNew(m.name) {
+					out = append(out, m.name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// moves matches code that changes more than a field, so that old code may see an effect without the field.
+var moves = lazyre.New(`\.(?:remove|append|add|pop|push|delete|discard|clear|insert|splice|shift|cancel\w*|stop\w*|set\w*|notify\w*|emit)[!?]?\(|\bdel(?:ete)?\b`)
+
+// idleField reports whether a field has no effect on old functions that a sentence with its name is about: the
+// functions that set it change nothing else, and neither the old ones nor what they call has its name.
+func (w wording) idleField(name string, about []string, e effects) bool {
+	if len(about) == 0 {
+		return false
+	}
+	for n, body := range e.all {
+		for _, m := range fieldSet.FindAllStringSubmatch(body, -1) {
+			others := lists.Filter(fieldSet.FindAllStringSubmatch(body, -1), func(o []string) bool { return o[1] != name })
+			if m[1] == name && !implicit.MatchString(n) && (len(others) > 0 || moves.MatchString(body)) {
+				return false
+			}
+		}
+	}
+	return !slices.ContainsFunc(about, func(n string) bool {
+		return reaches(e.all, n, map[string]bool{name: true})
 	})
 }
 
 // unreadFields finds fields that the change sets, that its tests read and no code does, and that the batch does not
 // name: they make tests pass without any effect.
-func (w wording) unreadFields() {
+func (w wording) unreadFields(e effects) {
 	for _, m := range fieldSet.FindAllStringSubmatch(w.added, -1) {
 		name := m[1]
-		if names(w.text, name) && !w.heldBack(name) || !regexp.MustCompile(`\.`+name+`\b`).MatchString(w.tests) ||
+		about := w.heldBack(name, e)
+		if names(w.text, name) && len(about) == 0 || !regexp.MustCompile(`\.`+name+`\b`).MatchString(w.tests) ||
 			slices.ContainsFunc(w.files, func(f gates.File) bool { return product(f) && names(f.Before, name) }) {
 			continue
 		}
 		use := regexp.MustCompile(`(\.|@|["':])?\b` + name + `\b`)
-		if w.anywhere(func(_, code string) bool {
+		if !w.idleField(name, about, e) && w.anywhere(func(_, code string) bool {
+			if strings.Contains(code, name) {
+				code = w.effective(code, name)
+			}
 			return slices.ContainsFunc(use.FindAllStringSubmatchIndex(code, -1), func(at []int) bool {
 				field := at[2] >= 0 && strings.ContainsAny(code[at[2]:at[3]], ".@")
 				return at[2] >= 0 && (!field || !assigned.MatchString(code[at[1]:]))
@@ -81,7 +114,48 @@ func (w wording) unreadFields() {
 		}) {
 			continue
 		}
-		w.broken(RuleOptionUnused, "", "the change sets the field "+name+", which only tests read",
+		w.broken(RuleOptionUnused, "", "the change sets the field "+name+", which has no effect on what the batch is about",
 			"use it where the batch wants it to have an effect")
+		return
 	}
+}
+
+var (
+	// shows matches functions that only show an object, asksShown words of a batch that asks for that.
+	shows     = lazyre.New(`^(?:__repr__|__str__|String|GoString|toString|to_s|inspect)$`)
+	asksShown = lazyre.New(`(?i)repr|\bstr\b|\bstring\(|to_?string|to_s\b|inspect|\b(?:shows?|shown|prints?|printed|displays?)\b`)
+	// checksOwn matches a condition that only asks whether a value is there and of the right kind.
+	checksOwn = lazyre.New(`^[\s(){:!]*(?:\} else )?(?:if|unless)\b(?:\W|\d|\b(?:not|is|or|and|None|null|nil|undefined|len|length|typeof|isNaN|isInteger|Number|math|empty|strip|trim)\b|VALUE)*$`)
+	refusesIt = lazyre.New(`^\s*(?:raise|throw|panic|abort|die|fail|error|usage|exit|sys\.exit|process\.exit|return\b.*(?:\b[eE]rr|Error))\w*\b`)
+)
+
+// effective returns code without what gives a value no effect: functions that only show it, its option where it is
+// recognized or described, and checks of the value itself directly behind its assignment.
+func (w wording) effective(code, name string) string {
+	if !asksShown.MatchString(w.text) {
+		for n, body := range language.Functions(code) {
+			for line := range strings.Lines(body) {
+				if shows.MatchString(n) && names(line, name) {
+					code = strings.ReplaceAll(code, strings.TrimRight(line, "\n"), "")
+				}
+			}
+		}
+	}
+	lines, quoted := strings.Split(code, "\n"), regexp.QuoteMeta(name)
+	word, sets := regexp.MustCompile(`\b`+quoted+`\b`), regexp.MustCompile(`\b`+quoted+`\s*:?=[^=>~]`)
+	seen := regexp.MustCompile(`(?:={2,3}\s*|\bcase\s+|\bwhen\s+)["']-{1,2}` + quoted + `["']`)
+	help := regexp.MustCompile("^[\\s\"'`]*(?:-\\w, *)?--" + quoted + `(?:[ =]\S+)? {2}`)
+	for i := range lines {
+		if help.MatchString(lines[i]) {
+			lines[i] = ""
+		} else if sets.MatchString(strings.Join(lines[i:min(i+3, len(lines))], "\n")) {
+			lines[i] = seen.ReplaceAllString(lines[i], "")
+		}
+		near := strings.Join(lines[max(0, i-3):i], "\n")
+		if i+1 < len(lines) && refusesIt.MatchString(lines[i+1]) && sets.MatchString(near) &&
+			checksOwn.MatchString(word.ReplaceAllString(lines[i], "VALUE")) {
+			lines[i] = ""
+		}
+	}
+	return strings.Join(lines, "\n")
 }

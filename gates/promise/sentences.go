@@ -121,7 +121,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	}
 	w.fixedTexts()
 	w.unread()
-	w.unreadFields()
+	w.unreadFields(e)
 	w.besides()
 	w.untested()
 	w.later()
@@ -132,6 +132,12 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.demanded()
 	w.swallowed()
 	w.keptOptions()
+	w.skipped()
+	w.twins()
+	w.rehearsed()
+	w.onlyTested()
+	w.keptFunctions()
+	w.renamed()
 	return nil
 }
 
@@ -227,7 +233,7 @@ var (
 	reported = lazyre.New(`(?i)\b(?:(?:is|are) (?:an )?errors?|returns? (?:an )?error|(?:raises?|throws?|rejects?)\s+(?:an?\s+|the\s+)?\S*(?:error|exception)|exits? with (?:status |code )?[1-9]\d*|returns? ` + "`?Err" + `)\b`)
 	// reports matches code that reports an error, and proves a test that expects one.
 	reports = lazyre.New(`\braise\b|\bthrow\b|\b[Rr]eject\b|\b(?:sys\.)?exit\b|\berrs?\b|\bErr[A-Z]\w*|\berrors\.\w|Errorf|\bErr\(|\?[;)\n]|\babort\b|\bfail\w*|\bdie\b|\bpanic\w*|\bassert\w*|\bset -\w*e|\$\{\w+:?\?|[eE]xit\(|exitCode|\bcheck=True|bail!|ensure!|\breturn [1-9]|\bint\(|\bfloat\(|\bInteger\(|JSON\.parse|\bdie\b|\bopen\(`)
-	proves  = lazyre.New(`(?i)raises|warns|throws?\b|toThrow|rejects|raise_error|should_panic|is_err|\bErr\(|err == nil|wantErr|Error\(t|ErrorIs|ErrorAs|ErrorContains|\bfails\b|exit_?code|returncode|\$\?|status`)
+	proves  = lazyre.New(`(?i)raises|warns|throws?\b|toThrow|rejects|raise_error|assert_raise|expectException|should_panic|is_err|\bErr\(|err == nil|wantErr|Error\(t|ErrorIs|ErrorAs|ErrorContains|\bfails\b|exit_?code|returncode|\$\?|status`)
 	// mentions matches lines that name an error without raising it.
 	mentions = lazyre.New(`(?m)^.*\b(?:class|struct|except|rescue|import|from|instanceof|export|exports|require|__all__)\b.*$|(?m)^\s*\}? ?catch\b.*$`)
 )
@@ -501,7 +507,8 @@ func (w wording) option(literal string) {
 	}
 	list = slices.DeleteFunc(list, func(n string) bool { return len(n) < 2 })
 	if len(list) == 0 || w.anywhere(func(p, code string) bool {
-		return !settings.MatchString(p) && slices.ContainsFunc(list, func(n string) bool { return read(code, n) })
+		return !settings.MatchString(p) && slices.ContainsFunc(list,
+			func(n string) bool { return strings.Contains(code, n) && read(w.effective(code, n), n) })
 	}) {
 		return
 	}
@@ -529,6 +536,9 @@ func read(code, name string) bool {
 			continue
 		}
 		open, shut := strings.Index(line, "("), strings.LastIndex(line, ")")
+		if head, _, arrow := strings.Cut(line, "=>"); arrow {
+			open, shut = strings.LastIndex(head, "("), strings.LastIndex(head, ")")
+		}
 		for at := 0; ; {
 			m := word.FindStringSubmatchIndex(line[at:])
 			if m == nil {
