@@ -16,6 +16,8 @@ var listed = []struct{ line, sum *lazyre.Regexp }{
 	{lazyre.New(`^(?P<is>X?PASS|X?FAIL|SKIP|ERROR): (?P<name>\S.*)$`), lazyre.New(`^# TOTAL: +\d+$`)}, // automake
 	{lazyre.New(`^ +(?P<is>passed|failed|FAILED|skipped|aborted|quit) +\d+/\d+ +(?P<name>\S+)`), // ert
 		lazyre.New(`^Ran \d+ tests, \d+ results as expected, \d+ unexpected`)},
+	{lazyre.New(`^(?:> )? *\[(?P<is>OK|FAIL|SKIP)\] +(?P<group>\S.*?) +\d+ +(?P<name>\S.*?)\.?$`), // alcotest
+		lazyre.New(`\. \d+ tests? run\.$`)},
 }
 
 // statuses are the words of listed for results that are not failures.
@@ -23,7 +25,7 @@ var statuses = map[string]Status{"Passed": Passed, "OK": Passed, "EXPECTEDFAIL":
 	"passed": Passed, "failed": Passed, // ert writes an expected failure in small letters
 	"***Skipped": Skipped, "***Not Run (Disabled)": Skipped, "SKIP": Skipped, "skipped": Skipped}
 
-// Listed reads ctest, `meson test`, `make check` of automake, and ert of Emacs.
+// Listed reads ctest, `meson test`, `make check` of automake, ert of Emacs, and alcotest.
 func Listed(lines []string) Result {
 	var r Result
 	for _, runner := range listed {
@@ -41,6 +43,9 @@ func Listed(lines []string) Result {
 				status = Failed
 			}
 			c := Case{Name: name, Status: status}
+			if group := at.SubexpIndex("group"); group > 0 {
+				c.Group = m[group]
+			}
 			if _, again := cases.at[c.Key()]; !ok && !again { // meson repeats the failed ones
 				below := lines[i+1 : min(i+6, len(lines))]
 				if next := slices.IndexFunc(below, runner.line.MatchString); next >= 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 var (
@@ -16,6 +17,10 @@ var (
 	cargoAt    = lazyre.New(`^\s*--> (.+):(\d+):(\d+)$`)
 	mvnSum     = lazyre.New(`^(?:\[\w+\]\s+)?Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)\s*$`)
 	mvnBad     = lazyre.New(`^\[ERROR\]\s+(\w+)\.(\w+):(\d+)(?:->\S+)? (.+)$`)
+	antClass   = lazyre.New(`^\s*\[junit\] Testsuite: (\S+)$`)
+	antSum     = lazyre.New(`^\s*\[junit\] Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+), Time `)
+	antCase    = lazyre.New(`^\s*\[junit\] Testcase: (\S+) took `)
+	antIs      = lazyre.New(`^\s*\[junit\] \s*(FAILED|Caused an ERROR|SKIPPED)`)
 	mvnBuild   = lazyre.New(`^\[ERROR\] (/?[^\s:]+\.(?:java|kt)):\[(\d+),(\d+)\] (.+)$`)
 )
 
@@ -67,6 +72,39 @@ func Maven(lines []string) Result {
 			r.fail(Failure{Name: m[1] + "." + m[2], Line: number(m[3]), Message: m[4]})
 		}
 		r.broken(mvnBuild, l)
+	}
+	return r
+}
+
+// Ant reads its junit task. A class has its sum once for each formatter, and its tests with the plain one.
+func Ant(lines []string) Result {
+	var r Result
+	named, class := newCases(), ""
+	for i, l := range lines {
+		if m := antClass.FindStringSubmatch(l); m != nil {
+			class = m[1]
+		}
+		if m := antSum.FindStringSubmatch(l); m != nil && l != lines[max(0, i-1)] {
+			r.total(number(m[1]), number(m[2])+number(m[3]), number(m[4]))
+		}
+		m := antCase.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		c := Case{Name: m[1], Group: class, Status: Passed}
+		switch is := antIs.FindStringSubmatch(lines[min(i+1, len(lines)-1)]); {
+		case is != nil && is[1] == "SKIPPED":
+			c.Status = Skipped
+		case is != nil:
+			c.Status = Failed
+			text := lists.Map(lines[min(i+2, len(lines)):min(i+3, len(lines))],
+				func(l string) string { return strings.Replace(l, "[junit]", "", 1) })
+			r.fail(Failure{Name: m[1], Group: class, Message: firstText(text, 1)})
+		}
+		named.add(c)
+	}
+	if r.Known {
+		r.Cases = named.list
 	}
 	return r
 }

@@ -16,6 +16,7 @@ var (
 		`(?:[ _-]*(?:tests?|count|cases?))?\s*[:=]\s*(\d+)\b`)
 	// shellBare matches labels and figures without a sign between them. It counts only if a line has one of each.
 	shellBare = lazyre.New(`(?i)\b(pass(?:ed|es|ing)?|fail(?:ed|ures?|s|ing)?|skip(?:ped|s)?|errors?)\s+(\d+)\b`)
+	shellEnds = lazyre.New(`\d\s*$`) // such a line begins with a label
 	// shellHash matches a summary line of TAP runners: "# pass  12".
 	shellHash = lazyre.New(`(?i)^#\s*(pass(?:ed)?|fail(?:ed)?|skip(?:ped)?)\s+(\d+)\s*$`)
 	// shellAll matches the total number of tests.
@@ -34,6 +35,11 @@ var (
 	shellQuote = lazyre.New(`(?i)^\s+(?:expected|actual|got|want|in|output)\b[^:]*:`)
 	shellAt    = lazyre.New(`^(\S+\.(?:sh|bash|bats)): line (\d+): (.+)$`)
 )
+
+// dejaGnu has the words of the summaries of DejaGnu and SRFI 64.
+var dejaGnu = strings.NewReplacer("# of expected passes", "# pass", "# of unexpected failures", "# fail",
+	"# of expected failures", "# skip", "# of skipped tests", "# skip", "# of unsupported tests", "# skip",
+	"# of unresolved testcases", "# fail", "# of unexpected successes", "# fail")
 
 // tally holds the counts of one line, or of several label lines.
 type tally struct {
@@ -125,6 +131,7 @@ func Shell(lines []string) Result {
 
 // shellSum reads one line. label distinguishes "Passed: 12", which the next lines may continue, from "12 passed".
 func shellSum(l string) (t tally, label, ok bool) {
+	l = dejaGnu.Replace(l)
 	t.sum = shellTotal.MatchString(l)
 	if m := shellRest.FindStringSubmatch(l); m != nil {
 		t.passed, t.failed, t.told, t.ran = max(0, number(m[2])-number(m[1])), number(m[1]), true, true
@@ -139,7 +146,8 @@ func shellSum(l string) (t tally, label, ok bool) {
 	if len(labels) == 0 {
 		if labels = shellHash.FindAllStringSubmatch(l, -1); len(labels) > 0 {
 			figures = nil
-		} else if bare := shellBare.FindAllStringSubmatch(l, -1); len(bare) > len(figures) && len(bare) > 1 {
+		} else if bare := shellBare.FindAllStringSubmatch(l, -1); len(bare) > 1 &&
+			(len(bare) > len(figures) || len(bare) == len(figures) && shellEnds.MatchString(l)) {
 			labels = bare
 		}
 	}

@@ -37,6 +37,8 @@ var spellings = []string{
 	"OK: %[1]d passed / %[2]d failed", "Pass count: %[1]d\nFail count: %[2]d", "Tests: %[5]d\nFailed: %[2]d",
 	"%[5]d tests run, %[2]d failed",
 	"Failures: %[2]d\nPasses: %[1]d", "All suites: %[1]d passed, %[2]d failed",
+	"all.tcl:\tTotal\t%[4]d\tPassed\t%[1]d\tSkipped\t%[3]d\tFailed\t%[2]d",
+	"# of expected passes      %[1]d\n# of unexpected failures  %[2]d\n# of skipped tests        %[3]d",
 	"number of tests passed: %[1]d, failed: %[2]d", "PASS: %[1]d, FAIL: %[2]d, ERROR: 0",
 }
 

@@ -12,6 +12,7 @@ import (
 var (
 	tapLine = lazyre.New(`^(\s*)(not ok|ok)\b(?:\s+(\d+))?(\s+-)?[ \t:]*(.*)$`)
 	tapHash = lazyre.New(`(?i)(?:^|\s)#\s*(skip|todo)\S*(?:\s+(.*))?$`)
+	tapTime = lazyre.New(`\s+# time=[\d.]+m?s$`) // of tap, and another one in each run
 	tapPlan = lazyre.New(`^1\.\.(\d+)(?:\s*#.*)?$`)
 	tapBail = lazyre.New(`^Bail out!\s*(.*)$`)
 	batsAt  = lazyre.New(`[( ]in test file (.+), line (\d+)\)|\(from function .* in (?:test )?file (.+), line (\d+)`)
@@ -48,7 +49,7 @@ func TAP(lines []string) Result {
 			mark = strings.ToLower(name[h[2]:h[3]])
 			name = strings.TrimSpace(name[:h[0]])
 		}
-		name = cmp.Or(name, "test "+m[3])
+		name = cmp.Or(tapTime.ReplaceAllString(name, ""), "test "+m[3])
 		status := Passed
 		switch {
 		case mark == "skip", mark == "todo" && m[2] == "not ok":

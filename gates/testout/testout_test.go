@@ -155,6 +155,9 @@ func TestSamples(t *testing.T) {
 		"cargo-build.txt": {unknown: true, failures: []failure{{"build", "src/lib.rs", 3, "cannot find value", true}}},
 		"maven.txt": {passed: 3, failed: 1, skipped: 1,
 			failures: []failure{{"AppTest.testSum", "", 12, "expected: <1>", false}}},
+		"ant-1.10.13.txt": {passed: 1, failed: 1, skipped: 1,
+			failures: []failure{{"neg", "", 0, "expected:<-4> but was:<-3>", false}}},
+		"listed-alcotest-1.6.0.txt": {passed: 1, failed: 1, failures: []failure{{"neg", "", 0, "FAIL", false}}},
 		"phpunit.txt": {passed: 1, failed: 2, skipped: 1, failures: []failure{
 			{`Shop\Tests\AddTest::testThrows`, "/work/shop/tests/AddTest.php", 21, "undefined function", false},
 			{`Shop\Tests\AddTest::testTwo with data set #0 (1, 2)`, "/work/shop/tests/AddTest.php", 14, "expected 4", false},
@@ -318,6 +321,7 @@ func fuzzLines(f *testing.F, pattern string, read func([]string) Result) {
 	f.Fuzz(func(t *testing.T, s string) { check(t, read(strings.Split(s, "\n"))) })
 }
 
+func FuzzAnt(f *testing.F)        { fuzzLines(f, "ant*.txt", Ant) }
 func FuzzTAP(f *testing.F)        { fuzzLines(f, "tap*.txt", TAP) }
 func FuzzBatsPretty(f *testing.F) { fuzzLines(f, "bats*.txt", BatsPretty) }
 func FuzzNode(f *testing.F)       { fuzzLines(f, "node*.txt", Node) }
@@ -391,5 +395,13 @@ func TestGoFailureHasItsPlaceOnce(t *testing.T) {
 	got := fmt.Sprintf("%s:%d %s", f.Path, f.Line, f.Message)
 	if want := "calc/add_test.go:7 got 5, want 3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// tap prints the time of each test behind its name.
+func TestTAPNamesHaveNoTime(t *testing.T) {
+	r := TAP([]string{"TAP version 14", "ok 1 - adds # time=22.23ms", "not ok 2 - neg # time=8s", "1..2"})
+	if len(r.Cases) != 2 || r.Cases[0].Name != "adds" || len(r.Failures) != 1 || r.Failures[0].Name != "neg" {
+		t.Errorf("%+v", r)
 	}
 }
