@@ -64,9 +64,9 @@ type work struct {
 	beside   []*source // changed files that are not in the answer, see [work.answer]
 	bundles  []string  // paths of the changed bundles, which are in no example
 	lines    int
-	later    map[string]string  // blobs that its files have a year after it, see [successors]
-	futures  map[string]*source // the files of its answer that have one
-	words    map[string]bool    // identifiers in and around the changed lines, and pairs owner.name
+	later    [len(lasting)]map[string]string  // blobs that its files have some time after it, see [successors]
+	futures  [len(lasting)]map[string]*source // the files of its answer that have one
+	words    map[string]bool                  // identifiers in and around the changed lines, and pairs owner.name
 	targets  []target
 	deps     []related // files that the changed code uses, most used first
 	others   []related // files that only resemble the commit
@@ -115,7 +115,9 @@ func (l *loader) begin(ctx context.Context, commits []git.Past) ([]*work, error)
 			w.task = taskOf(c.Message)
 			w.keywords = keywords(w.task)
 			w.rng = rand.New(rand.NewPCG(l.seed, hashOf(c.Hash)))
-			w.later = l.later.after(c)
+			for i, lasts := range lasting {
+				w.later[i] = l.later.after(c, lasts.span)
+			}
 		}
 		l.later.add(c)
 	}

@@ -11,11 +11,16 @@ import (
 
 // Limits of [successors] and [work.redone].
 const (
-	aYear      = 365 * 24 * time.Hour
 	lookBack   = 4000 // commits
 	longEnough = 6    // characters of a line that is not only brackets
-	linesToOne = 3    // of the new lines, for each that may go
 )
+
+// lasting is how long the new lines of an answer must stay. Commits that others soon correct have the most mistakes,
+// see docs/training.md.
+var lasting = [...]struct {
+	span  time.Duration
+	lines int // for each line that may go; 0: none may, and none may be indented otherwise
+}{{14 * 24 * time.Hour, 0}, {365 * 24 * time.Hour, 3}}
 
 // successor is a version of a file that a commit made.
 type successor struct {
@@ -54,13 +59,14 @@ func (s *successors) add(c git.Past) {
 	}
 }
 
-// after returns the blobs that the files of a commit have a year after it, if they are others than those that it makes.
-func (s *successors) after(c git.Past) map[string]string {
+// after returns the blobs that the files of a commit have some time after it, if they are others than those that it
+// makes.
+func (s *successors) after(c git.Past, span time.Duration) map[string]string {
 	out := map[string]string{}
 	for _, e := range c.Entries {
 		_, blob := e.Blobs()
 		for _, x := range s.of[e.Path] {
-			if s.seen-x.at < lookBack && x.time.Sub(c.Time) <= aYear {
+			if s.seen-x.at < lookBack && x.time.Sub(c.Time) <= span {
 				if blob != "" && x.blob != blob {
 					out[e.Path] = x.blob
 				}
@@ -74,42 +80,58 @@ func (s *successors) after(c git.Past) map[string]string {
 // futures reads what later commits make of the files of those commits that may make an example of edits.
 func (l *loader) futures(_ context.Context, all []*work) error {
 	var wants []want
-	var of []*work
+	var to []map[string]*source
 	for _, w := range all {
 		a := w.answer()
 		if a.tellsLittle() != "" {
 			continue
 		}
-		w.futures = map[string]*source{}
-		for _, c := range a.changes {
-			if blob := w.later[c.path]; blob != "" {
-				wants, of = append(wants, want{c.path, blob}), append(of, w)
+		for i := range lasting {
+			w.futures[i] = map[string]*source{}
+			for _, c := range a.changes {
+				if blob := w.later[i][c.path]; blob != "" {
+					wants, to = append(wants, want{c.path, blob}), append(to, w.futures[i])
+				}
 			}
 		}
 	}
 	have, _, err := l.cache.get(l.objects, wants)
-	for i, w := range of {
-		w.futures[wants[i].path] = have[wants[i]]
+	for i, future := range to {
+		future[wants[i].path] = have[wants[i]]
 	}
 	return err
 }
 
-// redone is why a commit makes no examples much of which later commits replace: many of them have a mistake.
-const redone = "later commits replace much of it within a year"
+// redone is why a commit makes no examples that later commits soon correct, or of which they replace much: many of them
+// have a mistake.
+const redone = "later commits replace a line of it within two weeks, or much of it within a year"
 
-// redone reports whether later commits replace more than a third of the lines that an answer writes.
+// redone reports whether later commits replace too many of the lines that an answer writes, see [lasting].
 func (w *work) redone() bool {
-	gone, all := 0, 0
+	for i, l := range lasting {
+		if gone, all := w.replaced(w.futures[i], l.lines == 0); gone > 0 && (l.lines == 0 || l.lines*gone > all) {
+			return true
+		}
+	}
+	return false
+}
+
+// replaced counts the lines that an answer writes, and those of them that later versions of its files do not have.
+func (w *work) replaced(futures map[string]*source, exact bool) (gone, all int) {
+	trim := strings.TrimSpace
+	if exact {
+		trim = func(l string) string { return strings.TrimRight(l, " \t\r\n") }
+	}
 	for _, c := range w.changes {
-		have, later := map[string]bool{}, w.futures[c.path]
+		have, later := map[string]bool{}, futures[c.path]
 		if later != nil {
 			for l := range strings.Lines(later.text) {
-				have[strings.TrimSpace(l)] = true
+				have[trim(l)] = true
 			}
 		}
 		for _, h := range c.hunks {
 			for l := range strings.Lines(c.now(h)) {
-				if l = strings.TrimSpace(l); len(l) <= longEnough {
+				if l = trim(l); len(strings.TrimSpace(l)) <= longEnough {
 					continue
 				}
 				if all++; later != nil && !have[l] {
@@ -118,5 +140,5 @@ func (w *work) redone() bool {
 			}
 		}
 	}
-	return linesToOne*gone > all
+	return gone, all
 }

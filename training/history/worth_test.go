@@ -202,9 +202,39 @@ func TestThirdOfLinesMayGo(t *testing.T) {
 	}
 	for gone, want := range map[int]bool{2: false, 3: true} {
 		w := changing("a.go", "", "package a\n", lines(gone))
-		w.futures = map[string]*source{"a.go": cutUp("a.go", lines(0))}
+		w.futures[1] = map[string]*source{"a.go": cutUp("a.go", lines(0))}
 		if got := w.redone(); got != want {
 			t.Errorf("%d gone: %v", gone, got)
+		}
+	}
+}
+
+// Within two weeks no line may go.
+func TestNoLineMayGoSoon(t *testing.T) {
+	w := changing("a.go", "", "package a\n", "package a\n// a line\n// a line\n// a line\n// a wrong line\n")
+	for i, want := range []bool{true, false} {
+		w.futures = [len(lasting)]map[string]*source{}
+		w.futures[i] = map[string]*source{"a.go": cutUp("a.go", "package a\n// a line\n\t// a wrong line\n")}
+		if got := w.redone(); got != want {
+			t.Errorf("after %v: %v", lasting[i].span, got)
+		}
+	}
+	file := func(tax, others int) string {
+		return fmt.Sprintf("-- price/tax.go --\npackage price\n\nconst tax = %d\nconst fee = %d\nconst toll = %[2]d\n"+
+			"const duty = %[2]d\n", tax, others)
+	}
+	for days, want := range map[int]int{14: 1, 15: 0} {
+		r := newRepo(t)
+		r.commit("Begin the shop with carts and prices", shop+file(11, 11))
+		r.commit("Raise the const tax, fee, toll and duty to twelve of the price", file(12, 12))
+		r.now = r.now.AddDate(0, 0, days-7)
+		r.commit("fix", file(13, 12))
+		m, err := Run(t.Context(), r.options(t.TempDir()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if not := m.Files[training.ExecuteCode].Not; not[redone] != want {
+			t.Errorf("one of four lines after %d days: %v", days, not)
 		}
 	}
 }
