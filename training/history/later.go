@@ -15,7 +15,7 @@ const (
 	longEnough = 6    // characters of a line that is not only brackets
 )
 
-// lasting is how long the new lines of an answer must stay. Commits that others soon correct have the most mistakes,
+// lasting holds how long the new lines of an answer must stay. Commits that others soon correct have more mistakes,
 // see docs/training.md.
 var lasting = [...]struct {
 	span  time.Duration
