@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/runplan/runplan/internal/jsondoc"
 	jsonschema "github.com/runplan/runplan/internal/schema"
 )
 
@@ -65,9 +66,7 @@ func strictly(text string, v any) error {
 	if err := noneTwice(text); err != nil {
 		return err
 	}
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.DisallowUnknownFields()
-	return dec.Decode(v)
+	return jsondoc.Decode([]byte(text), v)
 }
 
 // deepest is the highest nesting depth of objects and arrays.

@@ -1,6 +1,7 @@
 package promise
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -34,8 +35,9 @@ func (w wording) twins() {
 		if !product(f) {
 			continue
 		}
-		by, old := map[string]string{}, language.Functions(bare(f.Path, f.Before))
-		for name, text := range language.Functions(w.code[f.Path]) {
+		by, old, now := map[string]string{}, language.Functions(bare(f.Path, f.Before)), language.Functions(w.code[f.Path])
+		for _, name := range slices.Sorted(maps.Keys(now)) {
+			text := now[name]
 			head, body, _ := strings.Cut(text, "\n")
 			if old[name] != "" || len(name) < 3 || !w.spelledOut(name) || implicit.MatchString(name) ||
 				strings.Contains(body, head) || !computes.MatchString(body) || gaveUp.MatchString(body) {
@@ -43,8 +45,7 @@ func (w wording) twins() {
 			}
 			same := regexp.MustCompile(`\b`+name+`\b`).ReplaceAllString(text, "_")
 			if twin := by[same]; twin != "" {
-				pair := slices.Sorted(slices.Values([]string{name, twin}))
-				w.broken(RuleDemand, f.Path, "the batch asks for "+pair[0]+" and "+pair[1]+", but both do the same",
+				w.broken(RuleDemand, f.Path, "the batch asks for "+twin+" and "+name+", but both do the same",
 					"make each of them do what the batch says of it")
 				return
 			}
@@ -63,13 +64,14 @@ func (w wording) rehearsed() {
 		}
 		old := language.Functions(bare(f.Path, f.Before))
 		code := bare(f.Path, f.After)
+		now := language.Functions(code)
 		for line := range strings.Lines(code) {
 			name := language.Declared(strings.TrimRight(line, "\n"))
 			if name == "" || old[name] != "" || language.Depth(line) > 0 || receiver.MatchString(line) {
 				continue
 			}
 			is := lists.First(fresh, func(n string) bool { return folded(n) == folded(name) })
-			_, body, _ := strings.Cut(language.Functions(code)[name], "\n")
+			_, body, _ := strings.Cut(now[name], "\n")
 			if is != "" && !names(body, is) && strings.Count(folded(code), folded(name)+"(") > 1 {
 				w.broken(RuleNotices, f.Path, "the new tests have a function "+name+" of their own, which does not call "+is+
 					" of the batch", "test the function of the batch itself")
@@ -156,14 +158,15 @@ func (w wording) renamed() {
 		if !product(f) || path.Ext(f.Path) != ".go" || goInternal.MatchString(f.Path) || goMain.MatchString(f.Before) {
 			continue
 		}
-		now := language.Functions(bare(f.Path, f.After))
-		for name, was := range language.Functions(bare(f.Path, f.Before)) {
+		old, now := language.Functions(bare(f.Path, f.Before)), language.Functions(bare(f.Path, f.After))
+		for _, name := range slices.Sorted(maps.Keys(old)) {
 			if !goPublic.MatchString(name) || now[name] != "" || names(text, name) ||
 				w.anywhere(func(_, code string) bool { return names(code, name) }) {
 				continue
 			}
-			for fresh, body := range now {
-				if !names(f.Before, fresh) && !names(text, fresh) && strings.ReplaceAll(was, name+"(", fresh+"(") == body {
+			for _, fresh := range slices.Sorted(maps.Keys(now)) {
+				if !names(f.Before, fresh) && !names(text, fresh) &&
+					strings.ReplaceAll(old[name], name+"(", fresh+"(") == now[fresh] {
 					w.broken(RuleCheckGone, f.Path, "the change renames the public function "+name+" to "+fresh+
 						", and the batch names neither", "restore its name")
 					return

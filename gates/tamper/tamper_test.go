@@ -652,7 +652,7 @@ func TestTooLargeMessageForNewFile(t *testing.T) {
 	}
 }
 
-// The advice for a comment that silences a tool is one that the gate accepts.
+// If a comment silences a tool, the gate advises only a form that it accepts itself.
 func TestSilencedAdviceHelps(t *testing.T) {
 	for file, c := range map[string]struct {
 		comment string

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A task gets the names, texts and figures that only its answer has: nobody could derive the answer without them. The
-// signal complete counts them. What the old lines or the task have is not repeated, nor what tests and comments say.
+// Nobody can derive the names, texts and figures that only an answer has, so its task lists them. The signal complete
+// counts them. What the old lines or the task have is not repeated, nor what tests and comments say.
 func TestTaskGetsDetailsOfAnswer(t *testing.T) {
 	const before = "package a\n\nfunc Wait() int {\n\treturn pause(base)\n}\n"
 	returns := func(what string) string { return strings.Replace(before, "pause(base)", what, 1) }
