@@ -196,7 +196,7 @@ func (w *work) learn(ctx context.Context, rooms *Rooms, commit string, tell bool
 		}
 		for _, f := range rep.Findings {
 			if f.Severity == gates.Error {
-				red = append(red, redAt{g.Info(), f, rep.Tests != nil && rep.Tests.Passed > 0})
+				red = append(red, redAt{g.Info(), f, rep.Tests == nil || rep.Tests.Passed > 0})
 			}
 		}
 	}
@@ -208,7 +208,7 @@ func (w *work) learn(ctx context.Context, rooms *Rooms, commit string, tell bool
 type redAt struct {
 	gate    gates.Info
 	finding gates.Finding
-	beside  bool // other tests of the suite passed
+	beside  bool // other tests of the suite passed, or it is a linter
 }
 
 // redWords describes the failures at the base and the batches that must correct them.
@@ -234,7 +234,7 @@ func (w *work) redWords(at string, red []redAt) string {
 	rest := red
 	if nameless := slices.DeleteFunc(slices.Clone(red),
 		func(r redAt) bool {
-			return baseline.Tells(r.finding) || r.beside && baseline.Unimported(r.finding)
+			return baseline.Tells(r.finding) || r.beside && baseline.Unbuilt(r.finding)
 		}); len(nameless) > 0 {
 		who := "each batch"
 		if !slices.ContainsFunc(nameless, func(r redAt) bool { return !r.gate.Nested() }) {
