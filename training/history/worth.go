@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
@@ -17,6 +18,7 @@ var (
 	// documents matches subjects about files that an example does not show.
 	documents = lazyre.New(`(?i)\b(?:read ?me|changelog|changes|release notes|website|\w*docs?|documentation|docstrings?|comments?|authors|contributors|licen[cs]e|copyright|badges?)\b`)
 	link      = lazyre.New("https?://[^\\s'\"`<>()\\[\\]]+")
+	reference = lazyre.New(`(?m)^.*(?:https?://\S+|#\d+\.?)\s*$`)
 	// figure matches numbers that two authors rarely choose independently.
 	figureRE = lazyre.New(`\b\d[\d_]*(?:\.\d+)*\b`)
 )
@@ -59,9 +61,12 @@ func (c *change) ofCode() bool {
 
 // Limits of [work.tellsLittle]. docs/training.md says how they were chosen.
 const (
-	wordsForTold = 5 // words of a change for which its task must have more than one
-	leastTold    = 2 // words that its task must have
-	mostNew      = 1 // new words that its task need not have
+	wordsForTold = 5   // words of a change for which its task must have more than one
+	leastTold    = 2   // words that its task must have
+	mostNew      = 1   // new words that its task need not have
+	leastWhy     = 100 // characters that explain a change
+
+	mostNewExplained = 3 // as mostNew, if the message explains the change
 )
 
 // tellsLittle returns why a task tells too little of its change, or "".
@@ -69,10 +74,17 @@ func (w *work) tellsLittle() string {
 	switch said, all, fresh := w.said(); {
 	case wordsForTold*said <= all || said < leastTold:
 		return "the task tells too little of its change"
-	case fresh > mostNew:
+	case fresh > mostNew && !(explained(w.task) && fresh <= mostNewExplained):
 		return "its answer has new words that are not in the task"
 	}
 	return ""
+}
+
+// explained reports whether a message explains the change below its first line. Lines that end with a link or the
+// number of an issue do not count.
+func explained(task string) bool {
+	_, why, _ := strings.Cut(task, "\n")
+	return utf8.RuneCountInString(strings.TrimSpace(reference.ReplaceAllString(why, ""))) >= leastWhy
 }
 
 // said counts the different words of the changed lines, those of them that the task has, and those that are new:
