@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,6 +14,10 @@ var checkbox = lazyre.New(`^\[([ \t\x{a0}xX~/!>?✓✔✅☑√vV✗✘❌-])\](
 // cutBox takes a checkbox off the start of an item's text: "[ ]", "[x]", "[X]", "[~]" and the states that
 // authors invent. A bracket with anything else in it ("[1]", "[a](b)") is text.
 func cutBox(text []byte) (state byte, rest []byte, ok bool) {
+	if bold, found := bytes.CutPrefix(text, []byte("**[")); found { // "**[x] Title** — more"
+		state, rest, ok = cutBox(text[len("**"):])
+		return state, slices.Concat([]byte("**"), rest), ok && bytes.Contains(bold, []byte("**"))
+	}
 	if len(text) < 3 || text[0] != '[' {
 		return 0, nil, false
 	}
@@ -128,8 +133,8 @@ func scanT(text []byte) (n int, id string) {
 // storyPrefix matches the part of an id that names the story: "US1-" in "US1-T05". "T001-T005" is a range.
 const storyPrefix = `(?:[A-SU-Z]|[A-Z]{2,4})\d{1,3}-`
 
-// tNumber matches "T001", "T-001", "T012A", "T012b", "T001.1" and "T006d_schema", but not the name "T1_norm". "T1: Title" is
-// an id, "T1 mapping" may be anything.
+// tNumber matches "T001", "T-001", "T012A", "T012b", "T001.1" and "T006d_schema", but not the name "T1_norm". "T1:
+// Title" is an id, "T1 mapping" may be anything.
 var tNumber = lazyre.New(`^(?:((?:` + storyPrefix + `)?T-?` +
 	`(?:(?:\d\d(?:[a-z]{0,6}|[A-Z])|\d{3,}(?:[a-z]{0,5}|[A-Z])(?:_\w*)?)(?:\.\d+)*|\d(?:\.\d+)+))(?:[^\w.]|\.\D|\.?$)|` +
 	`((?:` + storyPrefix + `)?T-?\d)\**(?:[:)]| \[|\.\D|\.?$))`)

@@ -55,7 +55,11 @@ func (r *runReader) mark(m *mark) {
 	}
 	switch {
 	case r.criteria && !ok && (m.kind == markBox && !done(m.state) || m.kind == markItem):
-		if run := criterion(string(m.text)); run != "" {
+		text := string(m.text)
+		if m.label.id != "" { // "6.2 `make lint` is clean"
+			text = m.label.title
+		}
+		if run := criterion(text); run != "" {
 			r.add(m.line, run)
 		}
 	case !ok:
@@ -165,7 +169,8 @@ func labelledRun(text []byte, id string) (label string, rest []byte, ok bool) {
 // "`npm run check`", lines that say nothing else.
 func criterion(text string) string {
 	before, span, after, _ := cutSpan(text)
-	if word := firstWord(strings.TrimLeft(after, " -—–→*")); strings.Trim(before, "*_ ") == "" &&
+	if word := firstWord(strings.TrimPrefix(strings.TrimLeft(after, " -—–→*"), "is ")); strings.Trim(before,
+		"*_ ") == "" &&
 		(strings.Trim(after, " .") == "" || verdictWord(strings.Trim(word, ".,;:")) == "PASS") {
 		if program := firstWord(span); program == span || program == strings.ToUpper(program) || isCode(span) ||
 			strings.ContainsAny(span, "<>") || slices.Contains([]string{"dev", "start", "serve", "watch", "preview"},
@@ -207,8 +212,8 @@ func expectNote(note []byte) []byte {
 func (r *runReader) readRun(m *mark, rest []byte) {
 	text := string(rest)
 	r.expect, r.waiting = false, false
-	_, span, _, found := cutSpan(text)
-	if found && isCode(span) {
+	before, span, _, found := cutSpan(text)
+	if found && (isCode(span) || gesture(before)) {
 		return
 	}
 	if !found {
@@ -219,6 +224,13 @@ func (r *runReader) readRun(m *mark, rest []byte) {
 	}
 	r.addAll(m.line, text)
 	r.blockRun = true
+}
+
+// gesture reports whether the words before a code span tell a person what to do with it: "Press `F5`".
+func gesture(before string) bool {
+	return slices.Contains([]string{"press", "hit", "click", "open", "visit", "select", "type", "navigate", "browse",
+		"reload"},
+		leadingWord(before))
 }
 
 // addAll adds the commands of "`a` and `b`", and the expectation behind them.
@@ -311,7 +323,7 @@ func sectionLabel(text []byte) bool {
 
 // saysChecks reports whether a heading or label says that the commands below it check the result.
 func saysChecks(title string) bool {
-	title = strings.ToLower(strings.Trim(title, "*_:： "))
+	title = strings.TrimLeft(strings.ToLower(strings.Trim(title, "*_:： ")), "0123456789.) ")
 	return strings.Contains(title, "automated verification") ||
 		slices.Contains([]string{"automated tests", "verification", "verify", "validation", "exit criteria", "验证", "驗證", "検証",
 			"검증",

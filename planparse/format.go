@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // facts are the inputs of the choice of a format.
@@ -106,7 +108,27 @@ func (b *builder) facts() facts {
 	if f.zeros == f.majors && f.orphans > f.zeros {
 		b.zerosAsSubs(&f)
 	}
+	b.phaseBoxes(&f)
 	return f
+}
+
+// phaseBoxes makes major items of the boxes of a plan that all are phases: "- [ ] Phase 1: Title".
+func (b *builder) phaseBoxes(f *facts) {
+	var boxes []*mark
+	for _, m := range b.marks {
+		if m.kind == markBox && m.outerBox() == nil {
+			boxes = append(boxes, m)
+		}
+	}
+	units := lists.Map(boxes, func(m *mark) unit { return parseUnit(m.text) })
+	if len(boxes) < 2 || slices.ContainsFunc(b.heads, func(m *mark) bool { return m != b.title && m.isUnit() }) ||
+		slices.ContainsFunc(units, func(u unit) bool { return !u.ok || u.kind != unitGroup || u.id == "" || u.title == "" }) {
+		return
+	}
+	for i, m := range boxes {
+		m.label = &label{kind: labelMajor, id: units[i].id, title: units[i].title, named: true}
+	}
+	f.named, f.majors, f.labelled = len(boxes), len(boxes), len(boxes)
 }
 
 // zerosAsSubs reads "4.0" as the item before "4.1" and not as its parent: the other items have no parents either.

@@ -32,7 +32,8 @@ func (b *builder) taskList(f facts) bool {
 			return found
 		}
 	}
-	remains := f.top == 0 && b.remains()
+	remains := f.top == 0 && (b.remains() || len(f.of[unitGroup])+len(f.of[unitSpan]) == 0 && b.title != nil &&
+		strings.HasSuffix(bareTitle(b.plan.Title), "roadmap"))
 	holds := false // the parent has a task
 	for _, m := range b.heads {
 		if parent > 0 && m.level <= parent {
@@ -303,13 +304,17 @@ func (b *builder) boldUnits() {
 	units, lines, steps := map[*mark]unit{}, map[*mark]unit{}, 0
 	for i, m := range b.marks {
 		text, bold := bytes.CutPrefix(m.text, []byte("**"))
+		// "✅ **Phase 1: Title**"
+		if mark, _, found := bytes.Cut(m.text, []byte(" **")); found && !m.isRow() && len(undecorate(mark)) == 0 {
+			text, bold = m.text[len(mark)+len(" **"):], true
+		}
 		text, note, closed := bytes.Cut(text, []byte("**"))
 		if link := linkedUnit.FindSubmatch(m.text); link != nil && m.kind == markItem {
 			text, note, bold, closed = link[1], link[2], true, true
 		}
 		note = bytes.Trim(note, " :：")
-		if bold && closed && m.kind == markText && parseUnit(text).title != "" { // "**Phase 1 — Title.** What to do"
-			text, note = bytes.TrimRight(text, "."), nil
+		if bold && closed && parseUnit(text).title != "" && (m.kind == markText || !saysDone(string(note))) {
+			text, note = bytes.TrimRight(text, ".:："), nil // "**Phase 1 — Title.** What to do"
 		}
 		if bold && closed && len(note) == 0 && m.kind == markText && m.parent == nil && b.boxes == 0 {
 			if lines[m] = (unit{}); steps < 2 && stepsTitle(string(text)) {
@@ -418,6 +423,7 @@ func (b *builder) listAsTasks() bool {
 		if m.kind == markText {
 			_, title, _ = bytes.Cut(title, []byte(" "))
 		}
+		title = bytes.TrimRight(title, " :：")
 		finished := bytes.HasPrefix(title, []byte("~~")) || bytes.HasPrefix(title, []byte("✅"))
 		if chapters {
 			m.asBox(strconv.Itoa(it.number), plain(title), finished)

@@ -73,6 +73,10 @@ func parseUnit(text []byte) unit {
 	}
 	if u.kind == unitTask { // "Task ID: 7"
 		if id, found := bytes.CutPrefix(text, []byte(" ID:")); found {
+			text = bytes.TrimLeft(id, " ")
+			if n := scanID(text); n+1 < len(text) && text[n] == '-' && isLetter(text[n+1]) { // "Task ID: LOGIN-404-FIX"
+				return unit{}
+			}
 			text = id
 		}
 	}
