@@ -40,7 +40,7 @@ func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) 
 }
 
 // swallowed returns a reason if the new base already contains all changes of a batch, so that its commit is empty;
-// otherwise "". The agent is not responsible for that.
+// otherwise "". Then the agent is not responsible for the empty commit.
 func (w *work) swallowed(ctx context.Context, c runner.Command, tree string) (string, error) {
 	below, err := w.Repo.TreeOf(ctx, c.Base)
 	if err != nil || below != tree {
