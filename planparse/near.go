@@ -50,7 +50,7 @@ func (b *builder) reportNearUnits() {
 	b.reportOddLevel()
 	b.reportFencedUnits()
 	for _, line := range b.hiddenHeads {
-		b.warn(line, "near-miss-heading", "%q is indented by four blanks or a tab and so is code, not a heading",
+		b.warn(line, "near-miss-heading", "%q is indented by four spaces or a tab, so it is code and not a heading",
 			bytes.TrimSpace(b.lineText(line)))
 	}
 }

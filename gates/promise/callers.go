@@ -183,7 +183,7 @@ func (w wording) unwired(e effects) bool {
 				uses := reaches(e.all, user.name, map[string]bool{fresh.name: true}) || names(listless(e.all[""]), fresh.name)
 				if asks && !uses {
 					w.broken(RuleNotCalled, "", "the batch wants "+user.name+" to use "+fresh.name+
-						", but neither it nor a function that it calls does", "use it where the batch says so")
+						", but neither "+user.name+" nor a function that it calls does", "use it where the batch says so")
 					return true
 				}
 			}

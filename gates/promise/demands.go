@@ -170,7 +170,8 @@ func (w wording) skipped() {
 		for _, text := range w.sentences {
 			at := emptyRefused.FindStringIndex(text)
 			if at != nil && !refused.MatchString(text[:at[0]]) && !described.MatchString(text) {
-				w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code goes on: "+shown(m),
+				w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code continues: "+
+					shown(m),
 					"report it where the batch says so, and test it")
 				return
 			}
@@ -197,7 +198,7 @@ func (w wording) swallowed() {
 		}
 		others := strings.Join(slices.Concat(w.sentences[:i], w.sentences[i+1:]), " ")
 		if m := drops.FindString(w.added); m != "" && (through != nil || !mayDrop.MatchString(others)) {
-			w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code drops one: "+
+			w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code ignores an error: "+
 				shown(m),
 				"report it where the batch says so, and test it")
 		}

@@ -121,7 +121,7 @@ func (w wording) pieced() {
 		case h.call != "":
 			answers = lists.Add(answers, h.call)
 		default:
-			w.broken(RuleAnswersOnly, "", "the new code knows a part of an example of the batch: "+shown(h.text),
+			w.broken(RuleAnswersOnly, "", "the new code compares with words of an example of the batch: "+shown(h.text),
 				"compute the result for every input")
 			return
 		}

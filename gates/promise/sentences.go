@@ -364,7 +364,8 @@ func (w wording) calls() {
 		}
 		if lists.Count(w.files, func(f gates.File) bool { return product(f) && !same(f) }) == 0 &&
 			!w.anywhere(func(_, code string) bool { return used(code, m[1]) }) {
-			w.broken(RuleNotCalled, "", "the batch makes "+m[1]+" a condition, but it is unchanged, and no code uses it",
+			w.broken(RuleNotCalled, "", "the batch makes "+m[1]+" a condition, but this function is unchanged, and "+
+				"no code uses it",
 				"use it where the batch says so")
 			return
 		}
@@ -628,7 +629,7 @@ func (w wording) units() {
 			}
 		}
 		if have >= 2 && len(miss) > 0 && len(miss) <= have {
-			w.broken(RuleCaseMissing, "", "the batch lists "+strings.TrimSpace(text)+", but no code knows the unit "+
+			w.broken(RuleCaseMissing, "", "the batch lists "+strings.TrimSpace(text)+", but no code handles the unit "+
 				strings.Join(miss, " and "), "write the missing case")
 			return
 		}
@@ -674,6 +675,6 @@ func (w wording) values() {
 			continue
 		}
 		w.broken(RuleValueMissing, name, "the batch gives values ("+strings.Join(list, ", ")+
-			"), but none of them is in the change", "write the values that the batch gives")
+			"), but the change contains none of them", "write the values that the batch gives")
 	}
 }

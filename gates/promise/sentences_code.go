@@ -203,7 +203,7 @@ func (w wording) later() {
 			idle := a.Number < len(lines) && strings.TrimSpace(lines[a.Number]) != "" && plain.MatchString(lines[a.Number])
 			if idle && slices.ContainsFunc(longWord.FindAllString(strings.ToLower(note), -1),
 				func(word string) bool { return asked[word[:min(len(word), 7)]] }) {
-				w.broken(RuleLater, f.Path, "a comment leaves for later what the batch asks for: "+shown(note), "write it now")
+				w.broken(RuleLater, f.Path, "a comment postpones work that the batch asks for: "+shown(note), "write it now")
 				break
 			}
 		}
@@ -280,7 +280,7 @@ func (w wording) kept() {
 					}
 				}
 				if same*10 >= len(lines)*8 {
-					w.broken(RuleOldKept, f.Path, "the batch replaces the code of "+name+", but it is now in "+fresh+
+					w.broken(RuleOldKept, f.Path, "the batch replaces the code of "+name+", but the old code is now in "+fresh+
 						", which "+name+" still uses", "remove the old code, and make the new code do its work")
 				}
 			}
@@ -310,7 +310,7 @@ func (w wording) checkGone() {
 			if name != "" && now[name] != "" && refusal.MatchString(was) && !refusal.MatchString(now[name]) &&
 				!refusal.MatchString(all) {
 				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+
-					" no longer refuses what it refused", "restore the check")
+					" no longer raises an error", "restore the check")
 				return
 			}
 			if now[name] == was || now[name] == "" {
@@ -325,7 +325,7 @@ func (w wording) checkGone() {
 			}
 			same := slices.ContainsFunc(w.sentences, func(s string) bool { return staysSame.MatchString(s) && names(s, name) })
 			if drops.MatchString(now[name]) && !drops.MatchString(was) && (same || !handlesErrors.MatchString(w.text)) {
-				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+" now drops an error: "+
+				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+" now ignores an error: "+
 					shown(drops.FindString(now[name])), "report the error as before")
 				return
 			}

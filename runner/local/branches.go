@@ -251,7 +251,7 @@ func (w *work) dropStash(ctx context.Context, e git.Stash) error {
 		_, last = w.Repo.Run(ctx, "stash", "drop", "--quiet", fmt.Sprintf("stash@{%d}", len(list)-1-i))
 	}
 	if last == nil {
-		last = errors.New("others kept changing the list")
+		last = errors.New("other programs kept changing the list")
 	}
 	return fmt.Errorf("drop the stash %q: %w", e.Message, last)
 }

@@ -97,7 +97,7 @@ func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.
 			continue
 		}
 		if !whole {
-			w.Note(fmt.Sprintf("the tests of %s of batch %s are ignored: %s were not enough to run them on the others",
+			w.Note(fmt.Sprintf("the tests of %s of batch %s are ignored: %s were not enough to run them on the other candidates",
 				nameOf(author), c.Batch, crossBudget))
 		}
 	}

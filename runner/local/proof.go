@@ -241,7 +241,7 @@ func (w *work) redWords(at string, red []redAt) string {
 		if !slices.ContainsFunc(nameless, func(r redAt) bool { return !r.gate.Nested() }) {
 			who = "each batch that changes files of the same project"
 		}
-		return text + who + " fails on it until it is corrected, because it names no test: " + list(nameless)
+		return text + who + " fails until this failure is corrected, because it names no test: " + list(nameless)
 	}
 	for _, info := range w.info.Batches {
 		b, ok := w.Plan.Batch(info.Key)
@@ -257,9 +257,9 @@ func (w *work) redWords(at string, red []redAt) string {
 	}
 	switch {
 	case !w.Baseline:
-		return text + "gates.baseline is off, so each batch must correct all of it" + all
+		return text + "gates.baseline is off, so each batch must correct all these failures" + all
 	case len(answers) == 0:
-		return text + "no batch names it, so no batch corrects it" + all
+		return text + "no batch names these failures, so no batch corrects them" + all
 	}
 	if len(rest) > 0 {
 		answers = append(answers, "the rest is excused: "+list(rest))

@@ -264,7 +264,7 @@ func roomReport(d room.Difference) (gates.Report, bool) {
 		}
 	}
 	add(d.Changed, gates.Error, "room/changed",
-		"it changed while the gates ran, so they checked another tree than the one to merge",
+		"it changed while the gates ran, so they did not check the tree that would be merged",
 		"make tests and scripts write to a temporary folder, or commit the files that they write")
 	add(d.Made, gates.Error, "room/dependency", "this file of the dependencies changed while the gates ran",
 		"do not write to installed dependencies")
