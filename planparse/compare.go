@@ -13,12 +13,12 @@ import (
 
 // Change describes the change of one batch between two versions of a plan.
 type Change struct {
-	Old, New *Batch     // nil if the batch exists only in the other version
-	Kind     ChangeKind //
-	What     []string   // with ChangedWork: each difference, for people
-	Unsure   bool       // same number, but the title and most of the text differ
-	From     []*Batch   // with Added: old batches that contain all of its tasks, as after a split
-	Partly   []*Batch   // with Added: old batches that contain some of its tasks
+	Old, New *Batch // nil if the batch exists only in the other version
+	Kind     ChangeKind
+	What     []string // with ChangedWork: each difference, for people
+	Unsure   bool     // same number, but the title and most of the text differ
+	From     []*Batch // with Added: old batches that contain all of its tasks, as after a split
+	Partly   []*Batch // with Added: old batches that contain some of its tasks
 }
 
 // ChangeKind says how a [Change] affects finished work.
