@@ -67,5 +67,5 @@ func proposal(dir string) string {
 	if file == "" {
 		return ""
 	}
-	return "; to run those of " + file + ", add a gate named tests: " + command
+	return "; to run the tests of " + file + ", add a gate named tests: " + command
 }

@@ -35,8 +35,8 @@ func cutBox(text []byte) (state byte, rest []byte, ok bool) {
 	return state, bytes.TrimSpace(text[len(m[1])+2:]), true
 }
 
-// done reports whether the state of a box means that its work is done. "[~]" and the rest mean that it was
-// dropped or is in progress; only the author knows, so it is neither skipped nor run silently.
+// done reports whether the state of a box means that its work is done. "[~]" and other states may mean that the work
+// was dropped or is in progress. Only the author knows, so runplan neither skips nor runs it silently.
 func done(state byte) bool { return state == 'x' || state == 'X' }
 
 // label is the start of a checkbox text in the list formats.
@@ -55,7 +55,7 @@ const (
 	labelNone   labelKind = iota
 	labelT                // T001
 	labelMajor            // 1. / 1.0 / Task 1:
-	labelNumber           // 1 without a dot: a major only where it continues the count
+	labelNumber           // 1 without a dot: a major only if it continues the numbering
 	labelSub              // 1.1
 )
 
@@ -143,7 +143,7 @@ var tNumber = lazyre.New(`^(?:((?:` + storyPrefix + `)?T-?` +
 func scanTNumber(s []byte) int {
 	isUpper := func(c byte) bool { return 'A' <= c && c <= 'Z' }
 	if len(s) < 2 || !isUpper(s[0]) || !isUpper(s[1]) && !isDigit(s[1]) && s[1] != '-' {
-		return 0 // most texts: the expression takes longer
+		return 0 // true for most texts, and faster than the expression
 	}
 	m := tNumber.Re().FindSubmatchIndex(s)
 	if m == nil {

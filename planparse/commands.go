@@ -131,8 +131,8 @@ func aboutRun(note []byte) bool {
 		"output", "date", "mode", "report"}, words[0])
 }
 
-// isCode reports whether a code span is no command of a shell: "run()", "parse<T>(s: T)", "read → check", a slash
-// command of an agent ("/review all") or the name of a file that is no program ("a/b.spec.ts").
+// isCode reports whether a code span is not a shell command: "run()", "parse<T>(s: T)", "read → check", a slash command
+// of an agent ("/review all") or the name of a file that is not a program ("a/b.spec.ts").
 func isCode(span string) bool {
 	word := firstWord(span)
 	if strings.Contains(span, "→") {
@@ -155,8 +155,8 @@ func isCode(span string) bool {
 	return true
 }
 
-// labelledRun recognizes "Run `cmd`" after the id of a task: "T005 Run `make`", "3.8 [P] Run `make` and commit".
-// A command that should fail at first is a step on the way.
+// labelledRun recognizes "Run `cmd`" after the id of a task: "T005 Run `make`", "3.8 [P] Run `make` and commit". A
+// command that should fail at first is an intermediate step.
 func labelledRun(text []byte, id string) (label string, rest []byte, ok bool) {
 	i := bytes.Index(text, []byte("Run `"))
 	if i < 0 || i > len(id)+len("** [P] [US1] ") || bytes.Contains(bytes.ToLower(text), []byte("fail")) {
@@ -165,8 +165,8 @@ func labelledRun(text []byte, id string) (label string, rest []byte, ok bool) {
 	return runLabel(text[i:])
 }
 
-// criterion returns the command of "Type checking passes: `npm run check`", "`npm run check` passes" and
-// "`npm run check`", lines that say nothing else.
+// criterion returns the command of "Type checking passes: `npm run check`", "`npm run check` passes" and "`npm run
+// check`": lines without other content.
 func criterion(text string) string {
 	before, span, after, _ := cutSpan(text)
 	if word := firstWord(strings.TrimPrefix(strings.TrimLeft(after, " -—–→*"), "is ")); strings.Trim(before,
@@ -188,7 +188,7 @@ func criterion(text string) string {
 }
 
 // wholeSentence reports whether a sentence is only about the command: "Run `make`.", "Run `make` and check that it
-// passes". In "Run `ast-grep` once at plan start" it is a part of the design.
+// passes". In "Run `ast-grep` once at plan start" the command is part of the design.
 func wholeSentence(text []byte) bool {
 	_, _, after, ok := cutSpan(string(text))
 	if !ok {
@@ -294,7 +294,7 @@ func (r *runReader) accept() {
 }
 
 // runStep returns the text of a step that runs something which should pass, in lower case; "" for other steps. A run
-// that should fail at first is a step on the way.
+// that should fail at first is an intermediate step.
 func runStep(text string) string {
 	text = strings.ToLower(text)
 	if _, rest, ok := strings.Cut(text, ":"); ok && strings.Contains(text, "step") {

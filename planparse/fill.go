@@ -148,8 +148,8 @@ func (b *builder) warnDone() {
 	}
 }
 
-// saysDone recognizes "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加" ("add conditions of
-// completion") the word is about the work.
+// saysDone recognizes "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加" ("add conditions of completion")
+// the word describes the work.
 func saysDone(title string) bool {
 	for _, word := range []string{" DONE", " COMPLETE", " COMPLETED"} {
 		if strings.HasSuffix(title, word) {

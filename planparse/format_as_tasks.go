@@ -96,13 +96,13 @@ func (b *builder) piecesAsTasks(f facts) bool {
 	return true
 }
 
-// withoutUnits makes tasks of what a plan has if no heading and no box is a unit of work.
+// withoutUnits makes tasks from lists, tables or other text if no heading and no box is a unit of work.
 func (b *builder) withoutUnits() bool {
 	return b.titleAsTask("task", "iteration", "story") || b.listAsTasks() || b.changesAsTasks() || b.rowsAsTasks() ||
 		b.namedTasks() || b.titleAsTask("phase")
 }
 
-// planOf matches what comes before the unit in a title such as "Plan: Task 7 — Title".
+// planOf matches the text before the unit in a title such as "Plan: Task 7 — Title".
 var planOf = lazyre.New(`(?i)^(?:implementation )?plan(?:: | [—–-] )`)
 
 // titleAsTask treats a file whose title is a task, a story or a phase ("# Task 7: Title"), without any other unit, as
@@ -119,8 +119,8 @@ func (b *builder) titleAsTask(words ...string) bool {
 	return true
 }
 
-// namedTasks makes tasks of the headings directly below one that only says that tasks follow: "## Tasks", "## Remaining
-// work, by priority".
+// namedTasks makes tasks of the headings directly below a heading that announces tasks: "## Tasks", "## Remaining work,
+// by priority".
 func (b *builder) namedTasks() bool {
 	n := 0
 	for _, m := range b.heads {
@@ -144,7 +144,7 @@ func (b *builder) isSkill() bool {
 	return what != "" && skillName.MatchString(name)
 }
 
-// remains reports whether the title of the plan says that all of it is still to be done: "TODO", "Parser — open tasks".
+// remains reports whether the title of the plan says that the whole plan is open work: "TODO", "Parser — open tasks".
 func (b *builder) remains() bool {
 	return b.title != nil &&
 		slices.ContainsFunc(strings.Split(strings.NewReplacer(": ", " — ", " – ", " — ", " - ", " — ").
@@ -275,7 +275,7 @@ func (b *builder) changesAsTasks() bool {
 		}
 		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(n + 1), title: title, ok: true}
 	}
-	if check != nil { // it belongs to the last task
+	if check != nil { // the check belongs to the last task
 		level := check.level
 		for _, m := range b.heads[slices.Index(b.heads, check):] {
 			if m != check && m.level <= level {
@@ -333,7 +333,7 @@ func (b *builder) boldUnits() {
 			units[m] = u
 		}
 	}
-	if len(units) < 2 && steps == 1 { // more of them are the details of something else
+	if len(units) < 2 && steps == 1 { // several "**Steps**" are details of something else
 		units = lines
 	}
 	if len(units) < 2 {

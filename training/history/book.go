@@ -25,7 +25,7 @@ import (
 // Files of an example folder, besides one for each stage.
 const (
 	manifestName = "manifest.json"
-	stateName    = "bootstrap.state.json" // while it exists, the others are incomplete
+	stateName    = "bootstrap.state.json" // while this file exists, the other files are incomplete
 	lockName     = "bootstrap.lock"       // held by the writing process
 	partial      = ".partial"
 )

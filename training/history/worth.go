@@ -69,7 +69,7 @@ const (
 	mostNewExplained = 3 // as mostNew, if the message explains the change
 )
 
-// tellsLittle returns why a task tells too little of its change, or "".
+// tellsLittle returns why a task says too little about its change, or "".
 func (w *work) tellsLittle() string {
 	switch said, all, fresh := w.said(); {
 	case wordsForTold*said <= all || said < leastTold:
@@ -87,8 +87,8 @@ func explained(task string) bool {
 	return utf8.RuneCountInString(strings.TrimSpace(reference.ReplaceAllString(why, ""))) >= leastWhy
 }
 
-// said counts the different words of the changed lines, those of them that the task has, and those that are new:
-// neither the task nor the lines before have them.
+// said counts the different words of the changed lines, how many of them are in the task, and how many are new: neither
+// in the task nor in the old lines.
 func (w *work) said() (said, all, fresh int) {
 	asked, seen := map[string]bool{}, map[string]bool{}
 	tells := func(s string) bool { return !emptyWords.Has(s) && !stopWords.Has(s) }
@@ -125,10 +125,10 @@ func (w *work) told() training.Signal {
 		fmt.Sprintf("the task has %d of %d words of the changed lines", said, all))
 }
 
-// told is the name of the signal by which the mean of the others is multiplied.
+// told is the name of the signal that multiplies the mean of the other signals.
 const told = "told"
 
-// longFigure is the number of digits from which only the author of an answer knows a figure.
+// longFigure is the minimum number of digits of a figure that only the author of an answer can know.
 const longFigure = 3
 
 // invented returns why only the author could know the figures and links of an answer, or "".
