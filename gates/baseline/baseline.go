@@ -12,9 +12,9 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
 )
 
@@ -167,12 +167,12 @@ func Tells(f gates.Finding) bool {
 // Unbuilt reports whether a finding says that a file of Python's tests could not be imported, or one of Go's not be
 // compiled. That hides the tests of this file or package only.
 func Unbuilt(f gates.Finding) bool {
-	return f.Rule == gates.RuleBuild && (strings.HasSuffix(f.Path, ".py") || strings.HasSuffix(f.Path, "_test.go"))
+	return f.Rule == gates.RuleBuild && (path.Ext(f.Path) == ".py" || path.Ext(f.Path) == ".go" && language.IsTest(f.Path))
 }
 
 // inPackage reports whether one of the changed files is in the Go package of a test file.
 func inPackage(test string, changed []string) bool {
-	return strings.HasSuffix(test, ".go") && slices.ContainsFunc(changed, func(c string) bool {
-		return path.Dir(c) == path.Dir(test) && strings.HasSuffix(c, ".go")
+	return path.Ext(test) == ".go" && slices.ContainsFunc(changed, func(c string) bool {
+		return path.Dir(c) == path.Dir(test) && path.Ext(c) == ".go"
 	})
 }
