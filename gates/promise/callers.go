@@ -296,6 +296,20 @@ func (w wording) untold(e effects) bool {
 			}
 		}
 	}
+	for _, text := range w.sentences {
+		var at []string
+		for _, m := range mentionsIn(text) {
+			if inIt.MatchString(text[:m.from]) && e.all[m.name] != "" && !w.isNew(m.name) {
+				at = append(at, m.name)
+			}
+		}
+		if i := slices.IndexFunc(at, e.asBefore); i >= 0 && inPlaces.MatchString(text) && !asIs.MatchString(text) &&
+			slices.ContainsFunc(at, func(n string) bool { return e.changed[n] }) {
+			w.broken(RuleNotCorrected, "", "the batch wants a change in "+strings.Join(at, " and in ")+", but "+at[i]+
+				" and what it calls are as before", "change "+at[i]+" too")
+			return true
+		}
+	}
 	for _, name := range list {
 		if e.asBefore(name) && !e.aside(name, w.text) {
 			w.broken(RuleNotCorrected, "", "the batch says what "+name+
@@ -305,6 +319,12 @@ func (w wording) untold(e effects) bool {
 	}
 	return false
 }
+
+var (
+	// inPlaces matches a sentence that asks for the same change in several functions, and inIt the words before each.
+	inPlaces = lazyre.New(`^\W*(?:Quote|Use|Escape|Check|Validate|Handle|Log|Wrap|Trim|Round|Limit|Refuse|Reject|Catch|Close|Lock|Do|Apply|Replace|Correct|Fix|Accept|Return|Raise|Throw|Report|Support)\b`)
+	inIt     = lazyre.New(`\b(?:in|by) (?:the )?(?:(?:function|method) )?$`)
+)
 
 // aside reports whether the change may have an effect on a function that it neither changes nor makes call new code: it
 // changes an old function that the text does not name and that does not call this one, and may set what it reads, or
