@@ -56,6 +56,7 @@ func prove(ctx context.Context, v *Verdict, s Subject) error {
 		return err
 	}
 	p.uncollected()
+	p.unrun()
 	p.advice()
 	p.explain()
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/names"
+	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
@@ -195,7 +196,50 @@ func (p *prover) uncollected() {
 	}
 }
 
-// namesNoFile reports whether a case has no file, or stands for a script that runs tests, such as the one of package.json.
+// unrun finds new tests that did not run, in files of which other tests did: marks, settings or code leave them out.
+func (p *prover) unrun() {
+	for _, f := range p.changes {
+		if !slices.Contains([]string{language.Go, language.Python, language.Node}, language.OfTest(f.Path)) || f.After == "" {
+			continue
+		}
+		var cases []testout.Case
+		last := -1
+		for i, r := range p.Reports {
+			if strings.HasPrefix(r.Gate, testsName+":"+suiteLanguage(f.Path)) {
+				if r.Status == Skipped || r.decided() || len(r.Cases) == 0 {
+					last = -1
+					break // its tests may be those that are missing elsewhere
+				}
+				cases, last = append(cases, r.Cases...), i
+			}
+		}
+		old, others := testcode.Read(f.Path, f.Before), false
+		var missing []testcode.Unit
+		for _, u := range testcode.Read(f.Path, f.After).Units {
+			_, was := old.Find(u.Name)
+			switch ran := slices.ContainsFunc(cases, func(c testout.Case) bool { return strings.Contains(c.Name, u.Bare()) }); {
+			case ran:
+				others = true
+			case !was && u.Skips == 0 && !u.Opaque && unitName.MatchString(u.Bare()):
+				missing = append(missing, u)
+			}
+		}
+		if last < 0 || !others || len(missing) == 0 {
+			continue
+		}
+		rep := &p.Reports[last]
+		p.find(rep, Finding{Rule: ruleUncollected, Severity: Error, Path: f.Path, Line: missing[0].Line,
+			Message: "the new test " + missing[0].Bare() + " did not run, and other tests of its file did",
+			Fix:     "make it run: look for settings, marks or code that leave it out"})
+		rep.Status = statusOf(rep.Findings)
+	}
+}
+
+// unitName matches names of tests that a runner reports as they are written.
+var unitName = lazyre.New(`^(?:[Tt]est[A-Z_]\w+|\w+(?:[ ,.-]+\w+)+)$`)
+
+// namesNoFile reports whether a case has no file, or stands for a script that runs tests, such as the one of
+// package.json.
 func namesNoFile(c testout.Case) bool {
 	return c.Path == "" || c.Name == c.Path && language.OfTest(c.Path) == ""
 }

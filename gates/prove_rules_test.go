@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/runplan/runplan/gates/names"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/planparse"
 )
@@ -195,6 +196,33 @@ func TestUncollectedTestFile(t *testing.T) {
 		if got := hasFinding(v.Reports[0], "not-collected", c.file, 0, "does not run"); got != c.want ||
 			got && (v.Reports[0].Status != Warn || len(v.Reports[0].Findings) != 1) {
 			t.Errorf("%s: %v, %+v", name, got, v.Reports[0])
+		}
+	}
+}
+
+// A new test that did not run is reported, if other tests of its file did.
+func TestNewTestThatDidNotRun(t *testing.T) {
+	const old = "def test_old():\n    assert f()\n"
+	added := func(name string) string { return old + "\n\ndef " + name + "():\n    assert g()\n" }
+	for name, c := range map[string]struct {
+		after string
+		ran   []testout.Case
+		want  bool
+	}{
+		"it ran":                  {added("test_new"), passed("test_old", "test_new"), false},
+		"its rows ran":            {added("test_new"), passed("test_old", "test_new[1]"), false},
+		"it was left out":         {added("test_new"), passed("test_old"), true},
+		"no test of its file ran": {added("test_new"), passed("test_other"), false},
+		"it is a helper":          {added("new"), passed("test_old"), false},
+		"an old one is missing":   {old + "\n\nx = 1\n", passed("test_b"), false},
+	} {
+		rep := Report{Gate: "tests:python", Status: Pass, Cases: c.ran}
+		p := &prover{Verdict: &Verdict{Reports: []Report{rep}}, s: Subject{Batch: planparse.Batch{Key: "1"}},
+			changes: []names.File{{Path: "test_a.py", Before: old, After: c.after}}}
+		p.unrun()
+		if got := hasFinding(p.Reports[0], "not-collected", "test_a.py", 5, "did not run"); got != c.want ||
+			got != (p.Reports[0].Status == Fail) {
+			t.Errorf("%s: %+v", name, p.Reports[0])
 		}
 	}
 }

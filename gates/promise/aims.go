@@ -111,7 +111,9 @@ func (w wording) onlyTested() {
 var (
 	// These match words that ask to keep a function unchanged: staysAs ("f stays as it is") and asItIs ("keep f as it is")
 	// match the words after its name, keepOne the words before it.
-	staysAs = lazyre.New(`(?i)^ (?:itself )?(?:stays?|remains?|is kept) (?:exactly )?(?:as (?:it is|is|before|today)|the same|unchanged)\b|^ (?:does|must|should) not change\b`)
+	staysAs = lazyre.New(`(?i)^ (?:itself )?(?:stays?|remains?|is kept) (?:exactly )?(?:as (?:it is|is|before|today)|the same|unchanged)\b|` +
+		`^(?: and ` + "`[^`]+`" +
+		`)? keeps? (?:its|their) (?:output|results?|behaviou?r)\b|^ (?:does|must|should) not change\b`)
 	keepOne = lazyre.New(`(?i)\b(?:keep|leave|do not (?:change|touch)|don't (?:change|touch))\s+(?:the (?:function|method)\s+)?$`)
 	asItIs  = lazyre.New(`(?i)^(?:\W*$| (?:as (?:it is|is|before)|unchanged|untouched|alone)\b)`)
 	// decides matches keywords of conditions.
@@ -134,11 +136,54 @@ func (w wording) keptFunctions() {
 			}
 			for _, f := range w.files {
 				was, now := language.Functions(bare(f.Path, f.Before))[m.name], language.Functions(bare(f.Path, f.After))[m.name]
-				if product(f) && was != "" && len(decides.FindAllString(now, -1)) > len(decides.FindAllString(was, -1)) {
+				if product(f) && (was != "" || aliasOf(f.Before, m.name)) &&
+					len(decides.FindAllString(now, -1)) > len(decides.FindAllString(was, -1)) {
 					w.broken(RuleCheckGone, f.Path, "the batch says that "+m.name+" stays as it is, but it has a new condition, "+
 						"and no new test is about it", "remove the condition, or test that the function does what it did")
 					return
 				}
+			}
+		}
+	}
+}
+
+// keepsOutput matches a text about functions whose results stay the same.
+var keepsOutput = lazyre.New(`(?i)\bkeeps? (?:its|their) (?:output|results?|behaviou?r)\b`)
+
+// keepsNames matches a sentence that says that the names of the code stay.
+var keepsNames = lazyre.New(`(?i)\b(?:all|every|existing|public|other)\b[^.;]*\b(?:methods?|functions?|alias(?:es)?|names?|exports?|API)\b[^.;]*\b(?:stays?|remains?|is kept|are kept)\b|` +
+	`\bkeep (?:all|every|the existing|the public)\b[^.;]*\b(?:methods?|functions?|alias(?:es)?|names?|exports?|API)\b`)
+
+// aliasOf reports whether a text of Ruby declares a name for another method.
+func aliasOf(text, name string) bool {
+	return regexp.MustCompile(`(?m)^\s*alias(?:_method)? :?` + regexp.QuoteMeta(name) + `[?!]?[,\s]`).MatchString(text)
+}
+
+// anAlias matches a further name of a method.
+var anAlias = lazyre.New(`(?m)^\s*alias(?:_method)? :?(\w{3,})[?!]?[,\s]`)
+
+// dropped finds a function or alias that the change removes although a sentence says that the names stay.
+func (w wording) dropped() {
+	if !slices.ContainsFunc(w.sentences,
+		func(s string) bool { return keepsNames.MatchString(s) && !goesAway.MatchString(s) }) {
+		return
+	}
+	for _, f := range w.files {
+		if !product(f) {
+			continue
+		}
+		old := slices.Sorted(maps.Keys(language.Functions(bare(f.Path, f.Before))))
+		for _, m := range anAlias.FindAllStringSubmatch(bare(f.Path, f.Before), -1) {
+			old = append(old, m[1])
+		}
+		for _, name := range old {
+			if len(name) > 2 && name[0] != '_' && (path.Ext(f.Path) != ".go" || goPublic.MatchString(name)) &&
+				!names(w.text, name) && !w.anywhere(func(_, code string) bool {
+				return strings.Contains(code, name) && (aliasOf(code, name) || language.Functions(code)[name] != "")
+			}) {
+				w.broken(RuleCheckGone, f.Path, "the batch says that the names of the code stay, but "+name+" is gone",
+					"restore it")
+				return
 			}
 		}
 	}

@@ -121,7 +121,8 @@ type mention struct {
 }
 
 // inSentence matches a name in backquotes, and a name that cannot be an ordinary word, such as a call.
-var inSentence = lazyre.New("`((?:\\w+[.:#]+)*)(\\w{3,})[?!]?(\\([^`]*\\))?`|" + `\b((?:\w+[.#])+)(\w{3,})\b(\(\))?|\b()(\w{3,})(\(\))|` +
+var inSentence = lazyre.New("`((?:\\w+[.:#]+)*)(\\w{3,})[?!]?(\\([^`]*\\))?`|" +
+	`\b((?:\w+[.#])+)(\w{3,})\b(\(\))?|\b()(\w{3,})(\(\))|` +
 	`\b()(\w*(?:_|[a-z][A-Z])\w+)\b()`)
 
 func mentionsIn(text string) []mention {
@@ -167,7 +168,8 @@ func (w wording) unwired(e effects) bool {
 		for i, user := range list {
 			for j, fresh := range list {
 				isNew := w.isNew(fresh.name)
-				if i == j || e.all[user.name] == "" || !e.old[user.name] && !e.changed[user.name] || !isNew && e.all[fresh.name] == "" {
+				if i == j || e.all[user.name] == "" || !e.old[user.name] && !e.changed[user.name] || !isNew &&
+					e.all[fresh.name] == "" {
 					continue
 				}
 				asks := false
@@ -209,8 +211,9 @@ func (w wording) titled() []string {
 }
 
 // changing matches a text that may want an old function to be changed, or to use a new one.
-var changing = lazyre.New("(?i)\\b(?:make|let|teach|allow|extend|change|enable|support|accept|uses?|calls?|through|with|by|in)\\s+(?:\\w+\\s+){0,3}`[\\w.:#]+`|" +
-	"`\\s+(?:must|should|shall|has to|needs to|uses?|calls?)\\b")
+var changing = lazyre.New(
+	"(?i)\\b(?:make|let|teach|allow|extend|change|enable|support|accept|uses?|calls?|through|with|by|in)\\s+(?:\\w+\\s+){0,3}`[\\w.:#]+`|" +
+		"`\\s+(?:must|should|shall|has to|needs to|uses?|calls?)\\b")
 
 var (
 	// makes matches the words before a function that a sentence wants to change ("make f accept"), and also and must match
@@ -219,7 +222,8 @@ var (
 	// madeName matches the function in such a sentence if it is written as an ordinary word.
 	madeName = lazyre.New(`(?i)^\W*(?:make|let|teach)\s+(\w{3,})\s+\w`)
 	also     = lazyre.New(`^ (?:also|now) (?:accept|take|return|support|handle|read|write|refuse|reject|raise|throw|merge|know|allow)s\b`)
-	must     = lazyre.New("^(?:(?:,| and| or|, and) `[\\w.:#]+(?:\\(\\))?`)*" + ` (?:both |each |all )?(?:[Mm]ust|should|shall|has to|needs to|learns? to)\s+(?:(?:also|now|then)\s+)?(\w+)`)
+	must     = lazyre.New("^(?:(?:,| and| or|, and) `[\\w.:#]+(?:\\(\\))?`)*" +
+		` (?:both |each |all )?(?:[Mm]ust|should|shall|has to|needs to|learns? to)\s+(?:(?:also|now|then)\s+)?(\w+)`)
 	// supports matches the words between the beginning of a title and the function at its end.
 	supports = lazyre.New(`(?i)^\W*(?:[\w.]+(?:\([^)]*\))?!?:\s+)?(?:(?:support|accept|allow|handle|honou?r|respect)\b[^.;:]*\s(?:in|by)|[^.;:]*\sin)\s+$`)
 	// beside matches words of a title about something else than the behaviour of a function.
@@ -301,6 +305,20 @@ func (w wording) untold(e effects) bool {
 			}
 		}
 	}
+	for _, text := range w.sentences {
+		var at []string
+		for _, m := range mentionsIn(text) {
+			if inIt.MatchString(text[:m.from]) && e.all[m.name] != "" && !w.isNew(m.name) {
+				at = append(at, m.name)
+			}
+		}
+		if i := slices.IndexFunc(at, e.asBefore); i >= 0 && inPlaces.MatchString(text) && !asIs.MatchString(text) &&
+			slices.ContainsFunc(at, func(n string) bool { return e.changed[n] }) {
+			w.broken(RuleNotCorrected, "", "the batch wants a change in "+strings.Join(at, " and in ")+", but "+at[i]+
+				" and what it calls are as before", "change "+at[i]+" too")
+			return true
+		}
+	}
 	for _, name := range list {
 		if e.asBefore(name) && !e.aside(name, w.text) {
 			w.broken(RuleNotCorrected, "", "the batch says what "+name+
@@ -310,6 +328,12 @@ func (w wording) untold(e effects) bool {
 	}
 	return false
 }
+
+var (
+	// inPlaces matches a sentence that asks for the same change in several functions, and inIt the words before each.
+	inPlaces = lazyre.New(`^\W*(?:Quote|Use|Escape|Check|Validate|Handle|Log|Wrap|Trim|Round|Limit|Refuse|Reject|Catch|Close|Lock|Do|Apply|Replace|Correct|Fix|Accept|Return|Raise|Throw|Report|Support)\b`)
+	inIt     = lazyre.New(`\b(?:in|by) (?:the )?(?:(?:function|method) )?$`)
+)
 
 // aside reports whether the change may affect a function that neither changed nor calls changed code. This is possible
 // if the change contains a function that runs without its name, or an old function that does not call this one: it may

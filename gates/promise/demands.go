@@ -59,7 +59,8 @@ var demands = []demand{
 		lazyre.New(`total_seconds\(\)|\btime\.time\(\)|\b(?:monotonic|perf_counter)\(\)|\.Seconds\(\)|\.getSeconds\(\)|\bTime\.now\b`),
 		lazyre.New(`(?i)1_?000|1e3|milliseconds?\s*[=)]|\bms\(`), true},
 	{"input that stays as it is",
-		lazyre.New(`(?i)\b(?:must not|never|without) (?:be(?:ing)? )?(?:reorder\w*|sort\w*|mutat\w*)\b`),
+		lazyre.New(`(?i)\b(?:must not|never|without) (?:be(?:ing)? )?(?:reorder\w*|sort\w*|mutat\w*)\b|` +
+			`\border of the \w+ (?:stays|remains|is kept|does not change)\b|\bkeeps? the order of the \w+`),
 		lazyre.New(`\bsort\.(?:Sort|Stable|Slice|SliceStable|Strings|Ints)\(|\bslices\.(?:Sort\w*|Reverse)\(|\w\.(?:sort|reverse)\(|\.(?:sort|reverse)!`),
 		lazyre.New(`(?i)\bcopy|clone|append|slice\(|\.\.\.\w|\bsorted|\blist\(|\.dup\b|\[:\]|\bmake\(|\bArray\.from|concat\(|to(?:Sorted|Reversed)|\.collect\(`), true},
 	{"one of a set of values, and nothing else",
@@ -86,9 +87,6 @@ const writesFile = `\bopen\(|\bwrite_(?:text|bytes)\(|\bWriteFile\(|\bwriteFile(
 
 // demanded finds properties that a sentence asks of new code, but that no changed file of code seems to provide.
 func (w wording) demanded() {
-	if strings.Count(w.text, "\n") > 20 { // a sentence of a long text may be about other code
-		return
-	}
 	fresh := len(w.fresh()) > 0
 	of := func(d demand) (code string) {
 		for _, f := range w.files {
@@ -144,8 +142,11 @@ var (
 		`\bcontextlib\.suppress\(|\bcatch\s*(?:\(\w*\)\s*)?\{\s*(?:\}|(?:continue|return(?: (?:null|undefined|\[\]|\{\}|''|""|[a-z]\w*))?|[\w.]+ = [^;\n]*);?\s*\})|` +
 		`\bif err != nil \{\s*(?:continue|return(?: [^\n]*\bnil)?)\n\s*\}|\brescue\b[^\n]*\n\s*(?:nil|next|\[\]|\{\}|"")\s*$|\brescue nil\b|` +
 		`\bErr\(_\) => (?:continue|\{\}|\(\))`)
+	// catchesAll matches code that catches every error, and rethrows code that passes one on.
+	catchesAll = lazyre.New(`(?m)^\s*except(?: (?:Base)?Exception\b[^\n]*)?:|\bcatch\s*(?:\(\w*\)\s*)?\{|\brescue (?:=>|Exception|StandardError)|\brecover\(\)`)
+	rethrows   = lazyre.New(`\b(?:raise|throw|panic|reject)\b`)
 	// propagated matches an error that the caller must see.
-	propagated = lazyre.New(`(?i)\b(?:errors?|exceptions?)\b[^.;]*\b(?:reach|propagat\w+|bubbles?|pass(?:es)? through)\b`)
+	propagated = lazyre.New(`(?i)\b(?:errors?|exceptions?|[A-Z]\w*(?:Error|Interrupt))\b[^.;]*\b(?:reach|propagat\w+|bubbles?|pass(?:es)? through)\b`)
 	// mayDrop matches words of a batch that permits ignoring an error.
 	mayDrop = lazyre.New(`(?i)\b(?:skip\w*|ignor\w*|defaults?|falls? back|fallback\w*|best effort|continues?|empty|tolera\w*|(?:is|are) optional|optionally|optional (?:\w+ )?(?:files?|config\w*|settings?|dependenc\w*|modules?|packages?|keys?|fields?|arguments?|parameters?|headers?)|none|nil|null|undefined|silent\w*|` +
 		`missing|exists?|retr(?:y|ies)|until|warn\w*|logs?|lenient\w*|otherwise)\b`)
@@ -166,7 +167,8 @@ const ifEmpty = `^\s*(?:if|unless)\b[^\n]*(?:==\s*(?:""|'')|={3} ''|\bnot \w+:|\
 // skipped finds new code that skips an empty value although a sentence wants an error for it. No sentence may speak of
 // skipping.
 func (w wording) skipped() {
-	if m := skipsEmpty.FindString(w.added); m != "" && !refusesEmpty.MatchString(w.added) && !passesEmpty.MatchString(w.text) {
+	if m := skipsEmpty.FindString(w.added); m != "" && !refusesEmpty.MatchString(w.added) &&
+		!passesEmpty.MatchString(w.text) {
 		for _, text := range w.sentences {
 			at := emptyRefused.FindStringIndex(text)
 			if at != nil && !refused.MatchString(text[:at[0]]) && !described.MatchString(text) {
@@ -182,7 +184,7 @@ func (w wording) skipped() {
 // swallowed finds new code that ignores an error although a sentence wants an error. No other sentence may permit
 // ignoring one.
 func (w wording) swallowed() {
-	if len(w.fresh()) == 0 || strings.Count(w.text, "\n") > 20 {
+	if len(w.fresh()) == 0 {
 		return
 	}
 	for i, text := range w.sentences {
@@ -197,11 +199,15 @@ func (w wording) swallowed() {
 			continue
 		}
 		others := strings.Join(slices.Concat(w.sentences[:i], w.sentences[i+1:]), " ")
-		if m := drops.FindString(w.added); m != "" && (through != nil || !mayDrop.MatchString(others)) {
+		m := drops.FindString(w.added)
+		if m == "" && through != nil && !rethrows.MatchString(w.added) {
+			m = catchesAll.FindString(w.added)
+		}
+		if m != "" && (through != nil || !mayDrop.MatchString(others)) {
 			w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code ignores an error: "+
 				shown(m),
 				"report it where the batch says so, and test it")
+			return
 		}
-		return
 	}
 }

@@ -258,7 +258,8 @@ var (
 		`(?m)(?:^[^\w\n]*(?:(?:Task|Step) [\w.]+\W+)?|[.!?]\s+)(?:Fix|Correct|Repair)\b`)
 	// asksTests matches a text that asks for tests.
 	asksTests = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b|\bwith (?:an? |its |new |own )*(?:tests?|specs?|examples?)\b|` +
-		"(?m)(?:^|[.;]\\s+)Tests? (?:with|in|go|goes)\\b[^.;]*`[^`\n]+`(?:,[^.;]*)?(?:[.;]|$)")
+		"(?m)^[ \t]*(?:[-*]\\s+)?(?:\\[.\\]\\s+)?(?:Unit )?[Tt]ests (?:for|of|in)\\b|(?:^|[.;]\\s+)Tests? " +
+		"(?:with|in|go|goes)\\b[^.;]*`[^`\n]+`(?:,[^.;]*)?(?:[.;]|$)")
 	// testsPass matches a condition on existing tests, which asks for no new tests.
 	testsPass = lazyre.New(`(?i)\b(?:tests?|specs?|suites?)\b (?:(?:still|must|should|all|to|can|will|do|does|again|now|are|is|be) )*(?:pass\w*|stay\w*|remain\w*|succeed\w*|green|run)\b`)
 	// unseenFault matches a text about a fault that a test often cannot show.

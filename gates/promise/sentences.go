@@ -71,7 +71,7 @@ func promisesInText(text string) bool {
 	text = fenced.ReplaceAllString(text, "")
 	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking,
 		oldFlag,
-		spelled, changing, memberNamed} {
+		spelled, changing, memberNamed, keepsNames, keepsOutput, propagated} {
 		if re.MatchString(text) {
 			return true
 		}
@@ -129,8 +129,10 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.copied()
 	w.checkGone()
 	w.ordered()
-	w.demanded()
-	w.swallowed()
+	for _, part := range w.parts() {
+		part.demanded()
+		part.swallowed()
+	}
 	w.keptOptions()
 	w.skipped()
 	w.twins()
@@ -138,6 +140,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.onlyTested()
 	w.keptFunctions()
 	w.renamed()
+	w.dropped()
 	return nil
 }
 
@@ -240,19 +243,21 @@ var (
 
 // errors finds errors that the batch asks for and no code raises.
 func (w wording) errors() {
-	if !slices.ContainsFunc(w.sentences, adds.MatchString) {
+	if !slices.ContainsFunc(w.sentences, adds.MatchString) && !slices.ContainsFunc(w.fresh(), w.spelledOut) {
 		return
 	}
 	seen := map[string]bool{}
 	for i, text := range w.sentences {
+		text, _, _ = strings.Cut(text, ", because ") // the reason for the error
 		at := raised.FindStringSubmatchIndex(text)
 		if at == nil || refused.MatchString(text[:at[0]]) || described.MatchString(text) || w.contrasted(i) {
 			continue
 		}
 		name := text[at[2]:at[3]]
-		if seen[name] || names(w.tests, name) && proves.MatchString(w.tests) || w.anywhere(func(_, code string) bool {
-			return names(mentions.ReplaceAllString(code, ""), name)
-		}) {
+		// If the batch asks for tests, an error that only older code raises is not enough.
+		own := w.tests != "" && asksTests.MatchString(w.text) && !noCase.MatchString(text)
+		if seen[name] || names(w.tests, name) && (own || proves.MatchString(w.tests)) || own && names(w.added, name) ||
+			!own && w.anywhere(func(_, code string) bool { return names(mentions.ReplaceAllString(code, ""), name) }) {
 			continue
 		}
 		seen[name] = true
@@ -270,11 +275,16 @@ func (w wording) errors() {
 			}
 		}
 	}
-	// In a long text, a sentence may be about existing code.
-	if len(seen) > 0 || strings.Count(w.text, "\n") > 20 || strings.TrimSpace(w.added) == "" ||
-		reports.MatchString(w.added) || proves.MatchString(w.tests) {
-		return
+	if len(seen) == 0 && strings.TrimSpace(w.added) != "" && !reports.MatchString(w.added) &&
+		!proves.MatchString(w.tests) {
+		for _, part := range w.parts() {
+			part.unreported()
+		}
 	}
+}
+
+// unreported finds an error without a name that the batch asks for. No new code reports one.
+func (w wording) unreported() {
 	for i, text := range w.sentences {
 		at := reported.FindStringIndex(text)
 		if at != nil && !refused.MatchString(text[:at[0]]) && !described.MatchString(text) && !w.contrasted(i) {
