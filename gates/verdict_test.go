@@ -178,6 +178,8 @@ func TestHindrances(t *testing.T) {
 			"the program xo is not installed"},
 		"no network": {ran{exit: 1, text: offline}, []testout.Failure{{Build: true, Path: "a.go",
 			Message: offline}}, "go could not get a module"},
+		"no module": {ran{exit: 2, text: "pattern ./...: directory prefix . does not contain main module or its selected " +
+			"dependencies\nFAIL\t./... [setup failed]"}, nil, "the folder has no go.mod (exit 2); make one: go mod init"},
 		"no start":         {ran{exit: 126, text: "odd"}, nil, "exit 126: a program could not be started: odd"},
 		"no start, either": {ran{exit: 127, text: "odd"}, nil, "exit 127: a program could not be started: odd"},
 		"another exit":     {ran{exit: 125, text: "odd"}, nil, ""},
