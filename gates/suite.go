@@ -311,7 +311,8 @@ func lastTelling(text string) string {
 
 // repeatsStatus matches a line of a build tool that says no more than that a command failed, or a call in a stack.
 var repeatsStatus = lazyre.New(`^\s*(?:g?make(?:\[\d+\])?: \*\*\* .*\bError \d+|npm (?:ERR!|error)(?: (?:code|errno) .*| Test failed\..*)?|` +
-	`error Command failed with exit code \d+\.?|.*\bELIFECYCLE\b.*|at .+:\d+\)?)$`)
+	`error Command failed with exit code \d+\.?|.*\bELIFECYCLE\b.*|at .+:\d+\)?|` +
+	`As a reminder, you're using offline mode.*|✖ \d+ problems?.*)$`)
 
 // anyFile reports whether a file of p passes want. It stops at the first one.
 func anyFile(dir string, p Project, all []Project, want func(rel, name string) bool) bool {
