@@ -85,6 +85,7 @@ func TestCalibratesFilesThatPytestIsToldToCollect(t *testing.T) {
 		"a glob": {"pytest.ini": "[pytest]\npython_files = check_*.py\n", "checks/check_a.py": tests},
 		"several": {"setup.cfg": "[tool:pytest]\npython_files =\n    tests.py\n    test_*.py\ntestpaths = tests\n",
 			"tests/test_a.py": tests, "tests/tests.py": ""},
+		"not told":     {"setup.py": "", "tests/tests.py": tests, "tests/__init__.py": ""},
 		"a folder":     {"tox.ini": "[pytest]\npython_files = tests/*.py\n", "tests/all.py": tests},
 		"files of all": {"pytest.ini": "[pytest]\npython_files = *.py\n", "api/calls.py": tests},
 	} {

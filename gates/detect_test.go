@@ -240,6 +240,7 @@ func TestProposedTests(t *testing.T) {
 		"":           {"CMakeLists.txt": "project(x C)", "sub/mix.exs": "", "justfile": "build:\n"},
 		"make check": {"Makefile": "all:\n\ncheck: all\n"}, "npm run test:unit": {"package.json": `{"scripts": {"test:unit": "x"}}`},
 		"just test": {"justfile": "build:\n\ntest: build\n"}, "cabal test": {"x.cabal": ""},
+		"prove -lr t": {"cpanfile": "", "t/a.t": ""}, "busted": {"a.lua": "", "spec/a_spec.lua": ""},
 		"GO111MODULE=off go test ./...": {"sum.go": "package sum\n", "sum_test.go": "package sum\n"},
 	} {
 		dir := tree(t, files)

@@ -114,9 +114,13 @@ func TestTellingLines(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for text, want := range map[string]string{"a\nerror: b\nc\n": "error: b", "a\nc\n": "c", "": "",
-		"unknown flag: --rm\nUsage: x\nmake: *** [Makefile:2: test] Error 125\n":                 "unknown flag: --rm",
-		"make: *** [Makefile:2: test] Error 1\n":                                                 "make: *** [Makefile:2: test] Error 1",
-		"x: y failed\nmake[1]: *** [t] Error 1\n\u2009ELIFECYCLE\u2009 Test failed. See above\n": "x: y failed",
+		"unknown flag: --rm\nUsage: x\nmake: *** [Makefile:2: test] Error 125\n": "unknown flag: --rm",
+		"make: *** [Makefile:2: test] Error 1\n": "make: *** [Makefile:2: " +
+			"test] Error 1",
+		"x: y failed\nmake[1]: *** [t] Error 1\n\u2009ELIFECYCLE\u2009 Test failed. See above\n":    "x: y failed",
+		"Error: b failed\n    at checkExecSyncError (node:child_process:891:11)\n    at c.js:5:3\n": "Error: b failed",
+		"a.js\n  1:1  error  b  c\n\n✖ 2 problems (2 errors, 0 warnings)\n":                         "1:1  error  b  c",
+		"error: b\nAs a reminder, you're using offline mode, which can cause failures\n":            "error: b",
 		"error: b\n0 errors\n": "error: b", "error: b\nassert c\nassert d\n": "assert d",
 		" ERROR  Refusing to run b\nSet it if this is unexpected.\n": "ERROR  Refusing to run b"} {
 		if got := lastTelling(text); got != want {

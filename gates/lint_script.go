@@ -141,8 +141,8 @@ func nodeLint(ctx context.Context, w *Look, p Project) error {
 		w.Skip("eslint is configured in %s but not installed in node_modules", config)
 		return nil
 	}
-	out, err := w.run(ctx, program{args: []string{tool, "--format", "json", "--no-error-on-unmatched-pattern", "."},
-		dir: p.Root, stdout: true})
+	args := []string{tool, "--format", "json", "--no-error-on-unmatched-pattern"}
+	out, err := w.run(ctx, program{args: append(args, eslintTargets(w.scripts(ctx, p))...), dir: p.Root, stdout: true})
 	if err != nil {
 		return err
 	}
@@ -168,6 +168,55 @@ func nodeLint(ctx context.Context, w *Look, p Project) error {
 			Message: "eslint runs without an enabled rule"})
 	}
 	return nil
+}
+
+// scripts returns the scripts of package.json as they were before the change.
+func (w *Look) scripts(ctx context.Context, p Project) map[string]string {
+	if slices.Contains(w.subject.Changed, p.Marker) && w.subject.Diff != nil {
+		var pkg nodePackage
+		if text, err := w.subject.Diff.Before(ctx, p.Marker); err == nil && json.Unmarshal(text, &pkg) == nil {
+			return pkg.Scripts
+		}
+	}
+	return readPackage(w.subject.Dir, p.Root).Scripts
+}
+
+var (
+	// eslintValue matches options of eslint that take the next word.
+	eslintValue = lazyre.New(`^(?:-[cfo]|--(?:config|ext|format|output-file|parser|parser-options|plugin|rule|rulesdir|` +
+		`env|global|ignore-path|ignore-pattern|max-warnings|cache-\w+|resolve-plugins-relative-to|flag|concurrency))$`)
+	commandEnd = lazyre.New(`&&?|\|\|?|;`)
+)
+
+// eslintTargets returns the files and folders that scripts tell eslint to check. It returns the whole folder if no
+// script calls eslint, or one does without naming any.
+func eslintTargets(scripts map[string]string) []string {
+	var out []string
+	for _, name := range sortedKeys(scripts) {
+		for _, part := range commandEnd.Split(scripts[name], -1) {
+			words := strings.Fields(part)
+			for len(words) > 1 && scriptVerb.MatchString(words[0]) {
+				words = words[1:]
+			}
+			if len(words) == 0 || path.Base(words[0]) != "eslint" {
+				continue
+			}
+			had := len(out)
+			for i, word := range words[1:] {
+				if word = strings.Trim(word, `'"`); word != "" && word[0] != '-' && !eslintValue.MatchString(words[i]) {
+					out = append(out, word)
+				}
+			}
+			if len(out) == had || strings.ContainsAny(part, "<>`$") {
+				return []string{"."}
+			}
+		}
+	}
+	if len(out) == 0 {
+		return []string{"."}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // scriptLint runs the lint script of a package.

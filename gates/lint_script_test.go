@@ -92,6 +92,29 @@ src/c.js:9:10 Broken.
 	}
 }
 
+// eslint checks what the scripts of the package tell it to check, as they were before the change.
+func TestESLintTargets(t *testing.T) {
+	for text, want := range map[string]string{
+		"": ".", "mocha": ".", "eslint": ".", "eslint --ext .js -c a.json": ".", "eslint $(ls)": ".", "eslint . > log": ".",
+		"eslint lib bin/x && mocha":                                      "bin/x lib",
+		"npx eslint -c a.json 'src/**/*.js' --max-warnings 0 test||true": "src/**/*.js test",
+		"rollup -c && node_modules/.bin/eslint \"a.js\"; eslint a.js":    "a.js", "eslint a.js && eslint": ".",
+	} {
+		if got := strings.Join(eslintTargets(map[string]string{"pretest": text}), " "); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	fake := strings.Replace(prints(`[{"filePath":"DIR","messages":[{"severity":2,"line":1}]}]`, 1), "$PWD",
+		"$PWD/${!#}", 1)
+	dir := tree(t, map[string]string{"package.json": `{"scripts":{"lint":"eslint a.js"}}`, ".eslintrc": "{}", "a.js": "",
+		"node_modules/.bin/eslint!": fake})
+	rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:node").Check(t.Context(), Subject{Dir: dir,
+		Changed: []string{"package.json"}, Diff: oneChange{"package.json", `{"scripts":{"lint":"eslint b.js"}}`, ""}})
+	if err != nil || len(rep.Findings) != 1 || rep.Findings[0].Path != "b.js" {
+		t.Errorf("%v %+v", err, rep)
+	}
+}
+
 // eslint may check no file, and may run without rules. A rule is off by its number or its name, also in a list.
 func TestESLintWithoutFilesOrRules(t *testing.T) {
 	files := map[string]string{"package.json": `{"eslintConfig":{}}`, "a.js": ""}

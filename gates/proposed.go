@@ -1,8 +1,14 @@
 package gates
 
-import "regexp"
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
 
-// unsupported lists files of build tools whose tests no gate runs by itself, and the commands that run them.
+	"github.com/runplan/runplan/internal/glob"
+)
+
+// unsupported lists files of build tools and tests that no gate runs by itself, and the commands that run them.
 var unsupported = []struct{ files, says, command string }{
 	{"composer.json", `"test"\s*:`, "composer test"},
 	{"composer.json", `"pestphp/pest"`, "vendor/bin/pest"},
@@ -21,6 +27,8 @@ var unsupported = []struct{ files, says, command string }{
 	{"stack.yaml", "", "stack test"},
 	{"*.cabal", "", "cabal test"},
 	{"*_test.go", "", "GO111MODULE=off go test ./..."}, // a folder with a go.mod has a suite
+	{"t/*.t", "", "prove -lr t"},
+	{".busted spec/*_spec.lua", "", "busted"},
 	{"dune-project", "", "dune test"},
 	{"project.clj", "", "lein test"},
 	{"MODULE.bazel WORKSPACE WORKSPACE.bazel", "", "bazel test //..."},
@@ -50,11 +58,13 @@ var unsupported = []struct{ files, says, command string }{
 // ProposedTests returns a command that probably runs the tests of the tree in dir, and the file that suggests it. It is
 // for trees without a gate for tests: a person can configure the command.
 func ProposedTests(dir string) (file, command string) {
-	for _, names := range walk(dir, 0) {
-		for _, u := range unsupported {
-			if file := (marker{files: u.files}).among(names); file != "" &&
-				regexp.MustCompile(u.says).MatchString(readText(dir, ".", file)) {
-				return file, u.command
+	for _, u := range unsupported {
+		for pattern := range strings.FieldsSeq(u.files) {
+			for _, file := range glob.Below(dir, pattern) {
+				if file, err := filepath.Rel(dir, file); err == nil &&
+					regexp.MustCompile(u.says).MatchString(readText(dir, ".", file)) {
+					return filepath.ToSlash(file), u.command
+				}
 			}
 		}
 	}

@@ -294,7 +294,7 @@ func conclude(w *Look, sum testout.Result) {
 }
 
 // lastTelling returns the last line that describes a failure, else the last line. Lines in which a build tool only
-// repeats an exit status count last.
+// repeats an exit status count last, as do those of a stack of calls.
 func lastTelling(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	own := slices.DeleteFunc(slices.Clone(lines), repeatsStatus.MatchString)
@@ -309,9 +309,10 @@ func lastTelling(text string) string {
 	return phrase.Fit(strings.TrimSpace(lines[len(lines)-1]), 300)
 }
 
-// repeatsStatus matches a line of a build tool that says no more than that a command failed.
+// repeatsStatus matches a line of a build tool that says no more than that a command failed, or a call in a stack.
 var repeatsStatus = lazyre.New(`^\s*(?:g?make(?:\[\d+\])?: \*\*\* .*\bError \d+|npm (?:ERR!|error)(?: (?:code|errno) .*| Test failed\..*)?|` +
-	`error Command failed with exit code \d+\.?|.*\bELIFECYCLE\b.*)$`)
+	`error Command failed with exit code \d+\.?|.*\bELIFECYCLE\b.*|at .+:\d+\)?|` +
+	`As a reminder, you're using offline mode.*|✖ \d+ problems?.*)$`)
 
 // anyFile reports whether a file of p passes want. It stops at the first one.
 func anyFile(dir string, p Project, all []Project, want func(rel, name string) bool) bool {

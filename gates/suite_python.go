@@ -24,6 +24,7 @@ import (
 func pythonSuite(dir string, p Project, all []Project) []suite {
 	found := map[string][]string{} // folders that hold tests, by the pattern with which unittest finds them
 	samples := map[string]string{} // a test file of each
+	unseen := map[string]string{}  // and one that pytest finds only if it is told its name, such as tests.py
 	wants, globs := pytestConfig(dir, p.Root), pytestFiles(dir, p.Root)
 	unittest := false
 	for rel, name := range filesOf(dir, p, all) {
@@ -51,6 +52,9 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		if glob != "" && (samples[rel] == "" || strings.Contains(glob, "*")) { // a fixed name allows no other file
 			samples[rel] = name
 		}
+		if glob == "" && language.DefinesTests(text) {
+			unseen[rel] = name
+		}
 		unittest = unittest || strings.Contains(text, "unittest")
 		if wants == "" && (strings.Contains(text, "import pytest") || strings.Contains(text, "from pytest")) {
 			wants = path.Join(p.Root, rel, name)
@@ -62,11 +66,15 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 	if wants == "" && !unittest {
 		wants = "pytest tests, which are plain functions"
 	}
-	var nested []string
-	for _, q := range all {
+	var more []string
+	for _, q := range all { // those are separate gates
 		if q.Language == LangPython && within(q.Root, p.Root) {
-			nested = append(nested, strings.TrimPrefix(q.Root, p.Root+"/"))
+			more = append(more, "--ignore="+strings.TrimPrefix(q.Root, p.Root+"/"))
 		}
+	}
+	if wants != "" && len(samples) == 0 && len(unseen) > 0 { // pytest would find no test at all
+		samples = unseen
+		more = append(more, "-o", "python_files="+strings.Join(slices.Compact(slices.Sorted(maps.Values(unseen))), " "))
 	}
 	plan := func(ctx context.Context, w *Look) ([]testRun, error) {
 		python, err := w.Interpreter(p.Root)
@@ -78,7 +86,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		case err != nil:
 			return nil, err
 		case has && (wants != "" || len(samples) > 0): // pytest finds no test.py
-			return w.pytestRun(ctx, p.Root, python, nested, samples)
+			return w.pytestRun(ctx, p.Root, python, more, samples)
 		case wants != "":
 			return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv",
 				wants, python)
@@ -194,24 +202,20 @@ func (w *Look) hasPytest(ctx context.Context, python, root string) (bool, error)
 	return has, nil
 }
 
-// pytestRun asks pytest for a JUnit report, outside the tree.
-func (w *Look) pytestRun(ctx context.Context, root, python string, nested []string, samples map[string]string) (
+// pytestRun asks pytest for a JUnit report, outside the tree. more are further arguments.
+func (w *Look) pytestRun(ctx context.Context, root, python string, more []string, samples map[string]string) (
 	[]testRun, error) {
-	var ignore []string
-	for _, n := range nested { // those are separate gates
-		ignore = append(ignore, "--ignore="+n)
-	}
-	call := func(more, only []string) (testRun, error) {
-		r, err := w.pytest(ctx, root, python, more)
+	call := func(args, only []string) (testRun, error) {
+		r, err := w.pytest(ctx, root, python, args)
 		r.plant = plantPytest(root, samples, only)
 		return r, err
 	}
-	all, err := call(ignore, nil)
+	all, err := call(more, nil)
 	all.again = func(failed []testout.Failure) (testRun, error) {
 		ids := []string{}
 		for _, f := range failed {
 			if f.ID == "" {
-				return call(ignore, nil)
+				return call(more, nil)
 			}
 			ids = append(ids, f.ID)
 		}

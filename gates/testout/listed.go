@@ -73,12 +73,14 @@ var (
 	proveAt  = lazyre.New(`^#\s+at (\S+) line (\d+)\.$`)
 )
 
-// Prove reads `prove`, which does not name the tests of a file. With -v it prints them in TAP.
+// Prove reads `prove`, which does not name the tests of a file. With -v it prints them in TAP. It also lists files in
+// which no test failed, but one passed that was not expected to.
 func Prove(lines []string) Result {
 	var r Result
 	failed := 0
-	for _, l := range lines {
-		if m := proveBad.FindStringSubmatch(l); m != nil {
+	for i, l := range lines {
+		m := proveBad.FindStringSubmatch(l)
+		if m != nil && (m[2] != "0" || i+1 == len(lines) || !strings.HasPrefix(lines[i+1], "  TODO passed:")) {
 			failed += max(1, number(m[2]))
 			f := Failure{Name: m[1], Path: m[1], Message: m[2] + " failed"}
 			for i, l := range lines {

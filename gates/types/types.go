@@ -280,7 +280,8 @@ func tsc(ctx context.Context, l *gates.Look, root string, found func(problem)) e
 	for line := range strings.Lines(out.Text) {
 		line = strings.TrimRight(line, "\r\n")
 		if m := tscBare.FindStringSubmatch(line); m != nil {
-			return fmt.Errorf("tsc cannot check the project: %s %s; correct %s", m[1], m[2], path.Join(root, "tsconfig.json"))
+			return fmt.Errorf("tsc cannot check the project: %s %s; install its packages, or correct %s", m[1],
+				strings.TrimSuffix(m[2], "."), path.Join(root, "tsconfig.json"))
 		}
 		if p, ok := parseTSC(line); ok {
 			n++
