@@ -231,6 +231,11 @@ func (x *Execution) result(res runner.Result) error {
 	}
 	switch res.Status {
 	case runner.RunDone:
+		if now, err := os.ReadFile(x.File); err == nil && !planparse.SameButTicks(x.Text, now) {
+			fmt.Fprintf(out,
+				"runplan: %s was edited during the run, which did what it said before; for the edits, start another run\n",
+				cli.Rel(x.File))
+		}
 		return nil
 	case runner.RunFailed:
 		x.exhausted()
