@@ -89,9 +89,13 @@ func Detect(dir string) []Project {
 			}
 		}
 		// Tests without any packaging are a project too.
-		if root == "." || root == "tests" || root == "test" {
-			if i := slices.IndexFunc(names, language.PythonTest); i >= 0 && !has(LangPython, ".") {
-				out = append(out, Project{LangPython, ".", path.Join(root, names[i])})
+		if i := slices.IndexFunc(names, language.PythonTest); i >= 0 {
+			p := Project{LangPython, root, path.Join(root, names[i])}
+			if base := path.Base(root); base == "tests" || base == "test" {
+				p.Root = path.Dir(root)
+			}
+			if !has(LangPython, p.Root) && !below(p, out) && language.Outermost(p.Root+"/", serves) == "" {
+				out = append(out, p)
 			}
 		}
 		if scripts := shellScripts(root, names); len(scripts) > 0 && !has(LangShell, ".") {
@@ -127,11 +131,15 @@ func listsPackages(dir string, p Project, all []Project) bool {
 	code := func(p Project) bool {
 		return anyFile(dir, p, all, func(_, name string) bool { return strings.HasSuffix(name, ".py") && name != "conf.py" })
 	}
-	serves := []string{"test", "tests", "doc", "docs", "example", "examples"}
-	return !code(p) || list == "requirements.txt" && slices.Contains(serves, path.Base(p.Root)) &&
+	return !code(p) || list == "requirements.txt" && serves(path.Base(p.Root)) &&
 		slices.ContainsFunc(all, func(q Project) bool {
 			return q.Language == LangPython && within(p.Root, q.Root) && code(q)
 		})
+}
+
+// serves reports whether a folder with this name is about the code of other folders.
+func serves(folder string) bool {
+	return slices.Contains([]string{"test", "tests", "doc", "docs", "example", "examples", "fixtures"}, folder)
 }
 
 // unpackaged finds tests of Ruby and Node in a tree without any project.

@@ -138,7 +138,7 @@ exit 1
 	}
 	write(t, dir, map[string]string{".venv/bin/python!": "#!/bin/bash\nexit 1\n"})
 	_, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:python").Check(t.Context(), Subject{Dir: dir})
-	if err == nil || !strings.Contains(err.Error(), "pytest.ini asks for pytest") {
+	if !errors.Is(err, ErrHindered) || !strings.Contains(err.Error(), "pytest.ini asks for pytest") {
 		t.Errorf("pytest is missing: %v", err)
 	}
 }

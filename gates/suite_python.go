@@ -80,8 +80,8 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		case has && (wants != "" || len(samples) > 0): // pytest finds no test.py
 			return w.pytestRun(ctx, p.Root, python, nested, samples)
 		case wants != "":
-			return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv",
-				wants, python)
+			return nil, notReady{fmt.Errorf(
+				"%s asks for pytest, which %s does not have: install it, or set up the project's .venv", wants, python)}
 		}
 		return unittestRuns(ctx, w, p.Root, python, found)
 	}
