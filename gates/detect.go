@@ -49,7 +49,7 @@ const maxDepth = 3
 // markers are in order of significance; for each language the first match counts.
 var markers = []marker{
 	{LangGo, "go.mod"},
-	{LangPython, "pyproject.toml setup.py setup.cfg pytest.ini tox.ini requirements.txt"},
+	{LangPython, pythonMarkers},
 	{LangNode, "package.json"},
 	{LangRust, "Cargo.toml"},
 	{LangJava, "pom.xml build.gradle build.gradle.kts"},
@@ -58,6 +58,8 @@ var markers = []marker{
 	{LangDotnet, "*.sln *.slnx *.csproj *.fsproj *.vbproj"},
 	{LangMake, "GNUmakefile makefile Makefile"},
 }
+
+const pythonMarkers = "pyproject.toml setup.py setup.cfg pytest.ini tox.ini requirements.txt"
 
 type marker struct {
 	lang  Language

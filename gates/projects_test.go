@@ -107,6 +107,22 @@ func TestPythonUnittest(t *testing.T) {
 	}
 }
 
+// Loose tests may import what they test from their own folder, or from the root of the tree.
+func TestLoosePythonTests(t *testing.T) {
+	tooltest.Slow(t)
+	needs(t, "python3")
+	test := "import unittest\nfrom %s import two\nclass A(unittest.TestCase):\n" +
+		"    def test_two(self): self.assertEqual(two, 2)\n"
+	rep := look(t, tree(t, map[string]string{
+		"go.mod": "module a\n", "tools/gen/names.py": "two = 2\n",
+		"tools/gen/test_a.py": strings.Replace(test, "%s", "names", 1),
+		"tools/gen/test_b.py": strings.Replace(test, "%s", "tools.gen.names", 1),
+	}), "tests:python:tools/gen")
+	if rep.Status != Pass || *rep.Tests != (TestCount{Passed: 2}) {
+		t.Errorf("%+v %+v", rep, rep.Tests)
+	}
+}
+
 // A fake interpreter replaces pytest, so that pytest need not be installed.
 func TestPytest(t *testing.T) {
 	fake := `#!/bin/bash
