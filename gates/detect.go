@@ -313,6 +313,26 @@ func makeTarget(text, name string) (recipe string, ok bool) {
 	return strings.Join(lines[:end], "\n"), true
 }
 
+var makeIncludes = lazyre.New(`(?m)^ *[-s]?include[ \t]+([^#\n]+)`)
+
+// readMakefile reads a Makefile and the files below its folder that it includes by name or pattern.
+func readMakefile(dir, root, name string) string {
+	files, text := []string{name}, ""
+	for i := 0; i < len(files); i++ {
+		one := readText(dir, root, files[i])
+		text += one + "\n"
+		for _, m := range makeIncludes.FindAllStringSubmatch(one, -1) { // make reads all names from its own folder
+			for pattern := range strings.FieldsSeq(m[1]) {
+				found, _ := fs.Glob(os.DirFS(filepath.Join(dir, filepath.FromSlash(root))), path.Clean(pattern))
+				for _, f := range found {
+					files = lists.Add(files, f)
+				}
+			}
+		}
+	}
+	return text
+}
+
 // maxConfig is the number of bytes read of a configuration file.
 const maxConfig = 1 << 20
 

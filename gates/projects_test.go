@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -295,6 +296,22 @@ func TestMake(t *testing.T) {
 	} {
 		if _, got := makeTarget(text, "test"); got != want {
 			t.Errorf("makeTarget(%q) = %v", text, got)
+		}
+	}
+}
+
+func TestMakefileIncludes(t *testing.T) {
+	for include, want := range map[string]bool{
+		"include mk/*.mk": true, "-include ./mk/none.mk mk/a.mk # tests": true, "sinclude mk/more.mk": true,
+		"include $(DIR)/a.mk": false, "include ../a.mk": false, "# include mk/a.mk": false,
+	} {
+		dir := tree(t, map[string]string{"a.mk": "test:\n\ttrue\n", "p/mk/a.mk": "test:\n\ttrue\n",
+			"p/mk/more.mk": "include mk/a.mk mk/more.mk\n", "p/Makefile": include + "\nall:\n"})
+		got := slices.ContainsFunc(Builtin(dir, Settings{Detect: true}), func(g Gate) bool {
+			return g.Info().Name == "tests:make:p"
+		})
+		if got != want {
+			t.Errorf("%s: %v", include, got)
 		}
 	}
 }

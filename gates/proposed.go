@@ -26,6 +26,7 @@ var unsupported = []struct{ files, says, command string }{
 	{"package.json", `"test:unit"\s*:`, "npm run test:unit"},
 	{"justfile Justfile", `(?m)^@?test\b`, "just test"},
 	{"Taskfile.yml Taskfile.yaml", `(?m)^\s+test:`, "task test"},
+	{"tasks.py", `(?m)^def test\b`, "invoke test"},
 }
 
 // ProposedTests returns a command that probably runs the tests of the tree in dir, and the file that suggests it. It is
