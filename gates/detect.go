@@ -49,7 +49,7 @@ const maxDepth = 3
 // markers are in order of significance; for each language the first match counts.
 var markers = []marker{
 	{LangGo, "go.mod"},
-	{LangPython, "pyproject.toml setup.py setup.cfg pytest.ini tox.ini requirements.txt"},
+	{LangPython, pythonMarkers},
 	{LangNode, "package.json"},
 	{LangRust, "Cargo.toml"},
 	{LangJava, "pom.xml build.gradle build.gradle.kts"},
@@ -58,6 +58,8 @@ var markers = []marker{
 	{LangDotnet, "*.sln *.slnx *.csproj *.fsproj *.vbproj"},
 	{LangMake, "GNUmakefile makefile Makefile"},
 }
+
+const pythonMarkers = "pyproject.toml setup.py setup.cfg pytest.ini tox.ini requirements.txt"
 
 type marker struct {
 	lang  Language
@@ -89,9 +91,13 @@ func Detect(dir string) []Project {
 			}
 		}
 		// Tests without packaging files are a project, too.
-		if root == "." || root == "tests" || root == "test" {
-			if i := slices.IndexFunc(names, language.PythonTest); i >= 0 && !has(LangPython, ".") {
-				out = append(out, Project{LangPython, ".", path.Join(root, names[i])})
+		if i := slices.IndexFunc(names, language.PythonTest); i >= 0 {
+			p := Project{LangPython, root, path.Join(root, names[i])}
+			if base := path.Base(root); base == "tests" || base == "test" {
+				p.Root = path.Dir(root)
+			}
+			if !has(LangPython, p.Root) && !below(p, out) && language.Outermost(p.Root+"/", serves) == "" {
+				out = append(out, p)
 			}
 		}
 		if scripts := shellScripts(root, names); len(scripts) > 0 && !has(LangShell, ".") {
@@ -127,11 +133,15 @@ func listsPackages(dir string, p Project, all []Project) bool {
 	code := func(p Project) bool {
 		return anyFile(dir, p, all, func(_, name string) bool { return strings.HasSuffix(name, ".py") && name != "conf.py" })
 	}
-	serves := []string{"test", "tests", "doc", "docs", "example", "examples"}
-	return !code(p) || list == "requirements.txt" && slices.Contains(serves, path.Base(p.Root)) &&
+	return !code(p) || list == "requirements.txt" && serves(path.Base(p.Root)) &&
 		slices.ContainsFunc(all, func(q Project) bool {
 			return q.Language == LangPython && within(p.Root, q.Root) && code(q)
 		})
+}
+
+// serves reports whether a folder with this name is about the code of other folders.
+func serves(folder string) bool {
+	return slices.Contains([]string{"test", "tests", "doc", "docs", "example", "examples", "fixtures"}, folder)
 }
 
 // unpackaged finds tests of Ruby and Node in a tree without any project.
@@ -301,6 +311,26 @@ func makeTarget(text, name string) (recipe string, ok bool) {
 		end++
 	}
 	return strings.Join(lines[:end], "\n"), true
+}
+
+var makeIncludes = lazyre.New(`(?m)^ *[-s]?include[ \t]+([^#\n]+)`)
+
+// readMakefile reads a Makefile and the files below its folder that it includes by name or pattern.
+func readMakefile(dir, root, name string) string {
+	files, text := []string{name}, ""
+	for i := 0; i < len(files); i++ {
+		one := readText(dir, root, files[i])
+		text += one + "\n"
+		for _, m := range makeIncludes.FindAllStringSubmatch(one, -1) { // make reads all names from its own folder
+			for pattern := range strings.FieldsSeq(m[1]) {
+				found, _ := fs.Glob(os.DirFS(filepath.Join(dir, filepath.FromSlash(root))), path.Clean(pattern))
+				for _, f := range found {
+					files = lists.Add(files, f)
+				}
+			}
+		}
+	}
+	return text
 }
 
 // maxConfig is the number of bytes read of a configuration file.

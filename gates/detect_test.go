@@ -15,12 +15,14 @@ func TestDetectProjects(t *testing.T) {
 		files []string
 		want  string
 	}{
-		"markers of one language":    {[]string{"setup.py", "pyproject.toml"}, "python . pyproject.toml"},
-		"an extension":               {[]string{"b.gemspec", "a.gemspec"}, "ruby . a.gemspec"},
-		"a part of a name":           {[]string{"my-go.mod", "x.gemspec.txt"}, ""},
-		"loose tests of Python":      {[]string{"tests/test_a.py"}, "python . tests/test_a.py"},
-		"loose tests by suffix":      {[]string{"a_test.py"}, "python . a_test.py"},
-		"not in another folder":      {[]string{"lib/test_a.py"}, ""},
+		"markers of one language": {[]string{"setup.py", "pyproject.toml"}, "python . pyproject.toml"},
+		"an extension":            {[]string{"b.gemspec", "a.gemspec"}, "ruby . a.gemspec"},
+		"a part of a name":        {[]string{"my-go.mod", "x.gemspec.txt"}, ""},
+		"loose tests of Python":   {[]string{"tests/test_a.py"}, "python . tests/test_a.py"},
+		"loose tests by suffix":   {[]string{"a_test.py"}, "python . a_test.py"},
+		"loose tests in a folder": {[]string{"go.mod", "tools/a/test_a.py", "tools/a/b/test_b.py", "ci/tests/test_c.py"},
+			"go . go.mod; python ci ci/tests/test_c.py; python tools/a tools/a/test_a.py"},
+		"no loose tests of samples":  {[]string{"tests/py/test_a.py", "a/examples/test_b.py", "fixtures/tests/test_c.py"}, ""},
 		"not by a part of a name":    {[]string{"latest_a.py", "test_a.txt"}, ""},
 		"loose tests of Ruby":        {[]string{"spec/a_spec.rb"}, "ruby . spec/a_spec.rb"},
 		"loose tests of Node":        {[]string{"__tests__/a.test.js"}, "node . __tests__/a.test.js"},

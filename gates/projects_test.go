@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,22 @@ func TestPythonUnittest(t *testing.T) {
 	}
 }
 
+// Loose tests may import what they test from their own folder, or from the root of the tree.
+func TestLoosePythonTests(t *testing.T) {
+	tooltest.Slow(t)
+	needs(t, "python3")
+	test := "import unittest\nfrom %s import two\nclass A(unittest.TestCase):\n" +
+		"    def test_two(self): self.assertEqual(two, 2)\n"
+	rep := look(t, tree(t, map[string]string{
+		"go.mod": "module a\n", "tools/gen/names.py": "two = 2\n",
+		"tools/gen/test_a.py": strings.Replace(test, "%s", "names", 1),
+		"tools/gen/test_b.py": strings.Replace(test, "%s", "tools.gen.names", 1),
+	}), "tests:python:tools/gen")
+	if rep.Status != Pass || *rep.Tests != (TestCount{Passed: 2}) {
+		t.Errorf("%+v %+v", rep, rep.Tests)
+	}
+}
+
 // A fake interpreter replaces pytest, so that pytest need not be installed.
 func TestPytest(t *testing.T) {
 	fake := `#!/bin/bash
@@ -138,7 +155,7 @@ exit 1
 	}
 	write(t, dir, map[string]string{".venv/bin/python!": "#!/bin/bash\nexit 1\n"})
 	_, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:python").Check(t.Context(), Subject{Dir: dir})
-	if err == nil || !strings.Contains(err.Error(), "pytest.ini asks for pytest") {
+	if !errors.Is(err, ErrHindered) || !strings.Contains(err.Error(), "pytest.ini asks for pytest") {
 		t.Errorf("pytest is missing: %v", err)
 	}
 }
@@ -279,6 +296,22 @@ func TestMake(t *testing.T) {
 	} {
 		if _, got := makeTarget(text, "test"); got != want {
 			t.Errorf("makeTarget(%q) = %v", text, got)
+		}
+	}
+}
+
+func TestMakefileIncludes(t *testing.T) {
+	for include, want := range map[string]bool{
+		"include mk/*.mk": true, "-include ./mk/none.mk mk/a.mk # tests": true, "sinclude mk/more.mk": true,
+		"include $(DIR)/a.mk": false, "include ../a.mk": false, "# include mk/a.mk": false,
+	} {
+		dir := tree(t, map[string]string{"a.mk": "test:\n\ttrue\n", "p/mk/a.mk": "test:\n\ttrue\n",
+			"p/mk/more.mk": "include mk/a.mk mk/more.mk\n", "p/Makefile": include + "\nall:\n"})
+		got := slices.ContainsFunc(Builtin(dir, Settings{Detect: true}), func(g Gate) bool {
+			return g.Info().Name == "tests:make:p"
+		})
+		if got != want {
+			t.Errorf("%s: %v", include, got)
 		}
 	}
 }

@@ -52,7 +52,7 @@ var unsupported = []struct{ files, says, command string }{
 	{"magefile.go", `(?mi)^func test\(`, "mage test"},
 	{"noxfile.py", "", "nox"},
 	{"tox.ini", "", "tox"},
-	{"tasks.py", `(?m)^def test\(`, "invoke test"},
+	{"tasks.py", `(?m)^def test\b`, "invoke test"},
 }
 
 // ProposedTests returns a command that probably runs the tests of the tree in dir, and the file that suggests it. It is

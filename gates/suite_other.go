@@ -60,7 +60,7 @@ func scriptArgs(dir, script string) []string {
 // makeSuite adds `make test`, unless a better runner is found at the same root. A shell suite is better only if the
 // target does nothing but call it; otherwise one of them would never run.
 func makeSuite(dir string, p Project, found []suite) []suite {
-	recipe, ok := makeTarget(readText(dir, p.Root, path.Base(p.Marker)), "test")
+	recipe, ok := makeTarget(readMakefile(dir, p.Root, path.Base(p.Marker)), "test")
 	if !ok {
 		return found
 	}

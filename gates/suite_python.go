@@ -88,8 +88,8 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		case has && (wants != "" || len(samples) > 0): // pytest finds no test.py
 			return w.pytestRun(ctx, p.Root, python, more, samples)
 		case wants != "":
-			return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv",
-				wants, python)
+			return nil, notReady{fmt.Errorf(
+				"%s asks for pytest, which %s does not have: install it, or set up the project's .venv", wants, python)}
 		}
 		return unittestRuns(ctx, w, p.Root, python, found)
 	}
@@ -368,8 +368,20 @@ func PythonLibrary() []string { return strings.Fields(pythonLibrary) }
 // sourcePath returns the environment in which tests import the packages below src from the tree, as after an editable
 // installation. Without it they fail to import, or test an installed copy of another tree. It is empty if the settings
 // of pytest say where the packages are, if a name below src would hide a module of Python, and if the project uses
-// pytest and builds a part of its package: then an installed copy is tested.
+// pytest and builds a part of its package: then an installed copy is tested. Loose tests in a folder may also be meant
+// to run in the root of the tree (from tools.gen import names), so this root takes the place of src.
 func (w *Look) sourcePath(ctx context.Context, root string) []string {
+	with := func(dir string) []string {
+		if own := proc.Getenv(toolEnv(w.subject.Env, nil), "PYTHONPATH"); own != "" { // the user's folders stay
+			dir += string(filepath.ListSeparator) + own
+		}
+		return []string{"PYTHONPATH=" + dir}
+	}
+	if root != "." && !slices.ContainsFunc(strings.Fields(pythonMarkers), func(f string) bool {
+		return exists(w.subject.Dir, root, f)
+	}) && w.hidesModule(".") == "" {
+		return with(w.at("."))
+	}
 	dir := filepath.Join(w.at(root), "src")
 	packages := glob.Below(dir, "*/__init__.py")
 	config := pytestConfig(w.subject.Dir, root)
@@ -377,13 +389,9 @@ func (w *Look) sourcePath(ctx context.Context, root string) []string {
 		pythonPath.MatchString(readText(w.subject.Dir, path.Dir(config), path.Base(config))) {
 		return nil
 	}
-	for _, name := range PythonLibrary() {
-		for _, file := range []string{"src/" + name + ".py", "src/" + name + "/__init__.py"} {
-			if exists(w.subject.Dir, root, file) {
-				w.Note("src is not in PYTHONPATH, because %s would hide a module of Python", file)
-				return nil
-			}
-		}
+	if file := w.hidesModule(path.Join(root, "src")); file != "" {
+		w.Note("src is not in PYTHONPATH, because src/%s would hide a module of Python", file)
+		return nil
 	}
 	builds := pythonBuilds.MatchString(readTexts(w.subject.Dir, root, "pyproject.toml", "setup.py", "setup.cfg"))
 	if python, err := w.Interpreter(root); err == nil && config != "" && builds {
@@ -394,10 +402,20 @@ func (w *Look) sourcePath(ctx context.Context, root string) []string {
 			return nil
 		}
 	}
-	if own := proc.Getenv(toolEnv(w.subject.Env, nil), "PYTHONPATH"); own != "" { // the user's folders stay
-		dir += string(filepath.ListSeparator) + own
+	return with(dir)
+}
+
+// hidesModule returns the file of a folder that would hide a module of Python's library, if the folder were in
+// PYTHONPATH; "" if none does.
+func (w *Look) hidesModule(folder string) string {
+	for _, name := range PythonLibrary() {
+		for _, file := range []string{name + ".py", name + "/__init__.py"} {
+			if exists(w.subject.Dir, folder, file) {
+				return file
+			}
+		}
 	}
-	return []string{"PYTHONPATH=" + dir}
+	return ""
 }
 
 // installed reports whether a Python finds all the packages, without src. It does not import them, which takes longer.

@@ -63,9 +63,9 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 		return rep, fmt.Errorf("the test command ends before any test, as it did at the base, %s, so no change can be "+
 			"judged: %s; correct and commit it, or name the file in the batch that corrects it", at, said)
 	}
-	apart := func(f gates.Finding) bool { return neverBuilt(f, rep, before) && info.Untouched(s.Changed) }
-	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 &&
-		slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !apart(f) }) {
+	apart := info.Untouched(s.Changed)
+	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 && !(apart && nonePass(before)) &&
+		slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error }) {
 		// If no test passes in the batch's tree, nothing shows that the code works.
 		rep.AddNote("no test passes, so no earlier failure excuses it, at " + at)
 		return rep, nil
@@ -77,7 +77,7 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 	}
 	return compare(info.Name, rep, before, at, from, func(f gates.Finding) bool {
 		alone := Unbuilt(f) && !concerns(s, f.Path+" "+f.Message) && !inPackage(f.Path, s.Changed)
-		return (Tells(f) || apart(f) || alone) && (s.Batch.Key == "" || !s.Answers(info, f))
+		return (Tells(f) || apart && neverBuilt(f, rep, before) || alone) && (s.Batch.Key == "" || !s.Answers(info, f))
 	}), nil
 }
 

@@ -146,6 +146,9 @@ func TestBuildFailureOfUntouchedProjectIsKnown(t *testing.T) {
 	}{
 		"a nested module that crashes":        {"crash", "web", []string{"a.go"}, 0, gates.Warn},
 		"a nested module":                     {"build", "web", []string{"a.go", "webs/b.go"}, 0, gates.Warn},
+		"a nested module whose tests fail":    {"test", "web", []string{"a.go"}, 0, gates.Warn},
+		"its tests fail, it is touched":       {"test", "web", []string{"web/b.go"}, 0, gates.Fail},
+		"all tests fail at the root":          {"test", ".", []string{"a.go"}, 0, gates.Fail},
 		"a nested module without a result":    {"exit", "web", []string{"a.go"}, 0, gates.Warn},
 		"the change touches the module":       {"build", "web", []string{"a.go", "web/b.go"}, 0, gates.Fail},
 		"the module at the root":              {"build", ".", []string{"web/b.go"}, 0, gates.Fail},
@@ -159,7 +162,11 @@ func TestBuildFailureOfUntouchedProjectIsKnown(t *testing.T) {
 					f = gates.Finding{Rule: "exit", Severity: gates.Error, Message: "exit 2: a.h:1: error: redefined [-Werror]"}
 				}
 				l.Find(f)
-				l.Count(gates.TestCount{Passed: c.passed})
+				count := gates.TestCount{Passed: c.passed}
+				if c.rule == "test" {
+					count.Failed = 1
+				}
+				l.Count(count)
 				return nil
 			})
 		s := gates.Subject{Dir: t.TempDir(), Changed: c.changed}

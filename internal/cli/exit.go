@@ -181,8 +181,13 @@ func byInterrupt(ctx context.Context, err error) bool {
 // Interruptible returns a context that ends on SIGINT, SIGTERM and the signals in more. Commands that must clean up
 // when the terminal closes add SIGHUP. A command that stops softly uses [app.execution.signals].
 func Interruptible(ctx context.Context, more ...os.Signal) (context.Context, context.CancelFunc) {
+	OutliveReader()
 	return signal.NotifyContext(ctx, append([]os.Signal{os.Interrupt, syscall.SIGTERM}, more...)...)
 }
+
+// OutliveReader makes a write to a pipe that nobody reads fail instead of ending this process. Ctrl-C also ends the other
+// programs of a pipeline, such as tee, and work must still end in order and with its own exit code.
+func OutliveReader() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 type errorCode struct {
 	Code string

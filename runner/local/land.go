@@ -53,6 +53,9 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 	if in, err := w.Repo.IsAncestor(ctx, c.Commit, tip); err == nil && in {
 		return "", nil // landed before
 	}
+	if tip == "" {
+		return fmt.Sprintf("%s was deleted or renamed during the run; merge it yourself: %s", w.info.BaseBranch, by), nil
+	}
 	if tip != w.info.Base {
 		return fmt.Sprintf("%s moved from %s to %s during the run; merge it yourself: %s", w.info.BaseBranch,
 			short(w.info.Base), short(tip), by), nil

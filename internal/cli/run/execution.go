@@ -167,6 +167,7 @@ func (x *Execution) config(settings gates.Settings, raw *store.Journal, agent ag
 
 // signals handles signals: the first Ctrl-C stops softly, the second stops at once. SIGHUP and SIGTERM stop at once.
 func (x *Execution) signals(ctx context.Context, engine runner.Engine, v *view) (context.Context, func()) {
+	cli.OutliveReader()
 	ctx, cancel := context.WithCancelCause(ctx)
 	got := make(chan os.Signal, 4)
 	signal.Notify(got, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -230,6 +231,11 @@ func (x *Execution) result(res runner.Result) error {
 	}
 	switch res.Status {
 	case runner.RunDone:
+		if now, err := os.ReadFile(x.File); err == nil && !planparse.SameButTicks(x.Text, now) {
+			fmt.Fprintf(out,
+				"runplan: %s was edited during the run, which did what it said before; for the edits, start another run\n",
+				cli.Rel(x.File))
+		}
 		return nil
 	case runner.RunFailed:
 		x.exhausted()
