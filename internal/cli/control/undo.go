@@ -49,7 +49,7 @@ func undo(ctx context.Context, p *cli.Project, args []string) error {
 	}
 	tree, conflicts, err := p.Repo.Rebased(ctx, s.Commit, tip, s.Base) // the change from the landed tip back to its base
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	if len(conflicts) > 0 {
 		return cli.Usage(fmt.Errorf("undo run %s: later commits changed the same lines of %s", s.Run[:8],
@@ -62,7 +62,7 @@ func undo(ctx context.Context, p *cli.Project, args []string) error {
 	}
 	commit, err := p.Repo.CommitTree(ctx, tree, tip, undoMessage(s))
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	if err := advance(ctx, p, s.BaseBranch, tip, commit); err != nil {
 		return err

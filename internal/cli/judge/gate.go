@@ -403,7 +403,7 @@ func (x *Inspection) prepare(ctx context.Context) (err error) {
 	}
 	changes, err := x.Subject.Diff.Changes(ctx)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	for _, c := range changes {
 		x.Subject.Changed = append(x.Subject.Changed, c.Path)

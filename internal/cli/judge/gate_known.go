@@ -42,7 +42,7 @@ func (x *Inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 	x.store = cache.Store{Dir: l.GateCache(), Seal: s}
 	complete, err := x.store.Complete(ctx, x.Project.Repo, x.Subject.Tree)
 	if err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+		return nil, err
 	}
 	if !complete {
 		return list, nil

@@ -204,7 +204,7 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 		err = in.Ledger.Write(file)
 	}
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	x.keepLogs(&v)
 	if err := x.showReview(x.Project.Stdout, v); err != nil {

@@ -73,7 +73,7 @@ func (o *bootstrapOptions) bootstrapExamples(ctx context.Context, p *cli.Project
 	h := o.Options
 	h.Repo, h.Version, h.License = p.Repo, cli.Version(), license.Of(os.DirFS(p.Repo.Root))
 	if h.Program, err = p.AstGrep(ctx); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err == nil {
 		h.Solver, err = solver.LoadPrompts(p.Prompts())

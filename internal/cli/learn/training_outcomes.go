@@ -89,7 +89,7 @@ func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.
 		}
 		list, err := outcomes.Look(ctx, p.Repo, r, days, time.Now())
 		if err != nil {
-			return nil, 0, cli.Fail(cli.ExitCannotRun, err, "")
+			return nil, 0, err
 		}
 		found, batches = append(found, list...), batches+len(r.Merges)
 	}

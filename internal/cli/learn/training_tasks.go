@@ -103,7 +103,7 @@ func (o *trainingTasksOptions) exportTasks(ctx context.Context, p *cli.Project, 
 	rooms, err := local.NewRooms(ctx, p.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
 		Timeout: time.Duration(w.SetupTimeout), Env: p.Environ, Reaper: x.Reaper}, p.Environ, p.Warn)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	defer func() {
 		if err := rooms.Close(ctx); err != nil {

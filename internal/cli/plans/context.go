@@ -262,7 +262,7 @@ func lookAtTree(ctx context.Context, p *cli.Project, base string, in *briefing.I
 	in.Gates = lists.Map(suite.All(dir, settings), gates.Gate.Info)
 	style, note, err := prepare.StyleOf(ctx, p.App, dir)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	if note != "" {
 		fmt.Fprintf(p.Stderr, "skipped: %s\n", ui.Sanitize(note))

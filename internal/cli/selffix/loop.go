@@ -54,7 +54,7 @@ func (l *selfFix) Close() {
 
 func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, error) {
 	if err := p.Layout.Make(); err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+		return nil, err
 	}
 	p.Repo.AllowPrograms() // the loop commits, fetches and pushes
 	l := &selfFix{project: p, options: o}

@@ -175,7 +175,7 @@ func logDecisions(p *cli.Project, run string) error {
 	if file != nil {
 		defer file.Close()
 		if all, err = routing.ReadLog(file); err != nil {
-			return cli.Fail(cli.ExitCannotRun, err, "")
+			return err
 		}
 	}
 	found := false

@@ -161,7 +161,7 @@ func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Re
 		return nil, err
 	}
 	if err := r.Locate(ctx, t.project.Repo); err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+		return nil, err
 	}
 	t.reports[id] = r
 	return r, nil
