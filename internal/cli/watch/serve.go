@@ -165,11 +165,7 @@ func waitingFor(ctx context.Context, p *cli.Project) page.Waiting {
 
 // planText returns the beginning of a plan for the person who decides about it, or "" if it cannot be read.
 func planText(p *cli.Project, file string) string {
-	path := filepath.FromSlash(file)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.Repo.Root, path)
-	}
-	f, err := os.Open(path)
+	f, err := os.Open(p.PlanFile(file))
 	if err != nil {
 		return ""
 	}

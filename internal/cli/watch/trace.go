@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -190,7 +189,7 @@ func TracedRun(ctx context.Context, p *cli.Project, j *store.Journal, runs []sto
 	if len(in.Runs) == 0 {
 		return nil, cli.NoSuchRun(id)
 	}
-	text, err := os.ReadFile(PlanFileOf(p, plan))
+	text, err := os.ReadFile(p.PlanFile(plan))
 	if err == nil {
 		in.Text = []byte(p.Redactor().String(string(text)))
 		if _, err := planparse.Parse(plan, in.Text); err != nil {
@@ -225,12 +224,4 @@ func readRun(ctx context.Context, j *store.Journal, id string) (trace.Run, error
 	}
 	run.PlanText, err = j.PlanText(ctx, id)
 	return run, err
-}
-
-// PlanFileOf returns the path of a run's plan.
-func PlanFileOf(p *cli.Project, plan string) string {
-	if filepath.IsAbs(plan) {
-		return plan
-	}
-	return filepath.Join(p.Repo.Root, filepath.FromSlash(plan))
 }
