@@ -16,9 +16,6 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Short shortens a commit id.
-func Short(commit string) string { return commit[:min(len(commit), 10)] }
-
 // ListOf joins the items of a list for a sentence.
 func ListOf(names []string, most int) string {
 	return phrase.Few(lists.Map(names, ui.Sanitize), most)

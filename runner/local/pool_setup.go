@@ -17,6 +17,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -308,7 +309,7 @@ func (w *work) inSubmodules(ctx context.Context, s *Space, g glance) string {
 			return err.Error()
 		case !known:
 			return fmt.Sprintf("the agent made commit %s in submodule %s, which only this workspace has; a batch can move a "+
-				"submodule to a commit that its remote has, and to no other", short(m.Commit), m.Path)
+				"submodule to a commit that its remote has, and to no other", git.Short(m.Commit), m.Path)
 		case m.Changed:
 			return fmt.Sprintf("the agent changed files of submodule %s, which no commit of this repository can have; that is "+
 				"work for the submodule's own repository", m.Path)

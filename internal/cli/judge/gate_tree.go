@@ -39,7 +39,7 @@ func (c comparison) String() string {
 	if c.Commit == "" {
 		return ui.Sanitize(c.Why)
 	}
-	return ui.Sanitize(cli.Short(c.Commit) + ", " + c.Why)
+	return ui.Sanitize(git.Short(c.Commit) + ", " + c.Why)
 }
 
 // writtenAt collects all git inputs of a check. In most checks nothing changed, and starting git takes most of the
