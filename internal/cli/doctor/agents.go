@@ -145,7 +145,7 @@ func tryAgent(ctx context.Context, a *cli.App, name string) error {
 	}
 	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer release()
-	if c.Reaper, err = cli.StartReaper(cli.Self()); err != nil {
+	if c.Reaper, err = cli.StartReaper(); err != nil {
 		return err
 	}
 	defer c.Reaper.Close()

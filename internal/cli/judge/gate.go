@@ -126,7 +126,7 @@ type Inspection struct {
 // must call done.
 func Inspect(ctx context.Context, p *cli.Project, books *rulebook.RuleBooks, o GateOptions,
 	more ...gates.Gate) (x *Inspection, done func()) {
-	x = &Inspection{Project: p, Options: o, Rules: books, Reaper: &LateReaper{Self: cli.Self()},
+	x = &Inspection{Project: p, Options: o, Rules: books, Reaper: &LateReaper{Start: cli.StartReaper},
 		tree: sync.OnceValue(func() written { return writtenAt(ctx, p.Repo, o.Base) })}
 	if !o.list { // --list runs nothing
 		go x.tree()

@@ -93,7 +93,7 @@ func (o *trainingTasksOptions) exportTasks(ctx context.Context, p *cli.Project, 
 	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	if x.Reaper, err = cli.StartReaper(cli.Self()); err != nil {
+	if x.Reaper, err = cli.StartReaper(); err != nil {
 		return err
 	}
 	defer x.Reaper.Close()

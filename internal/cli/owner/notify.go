@@ -43,7 +43,7 @@ docs/notifications.md describes the messages, with examples.`,
 			if err := p.TrustConfig(); err != nil {
 				return err
 			}
-			reaper, err := cli.StartReaper(cli.Self())
+			reaper, err := cli.StartReaper()
 			if err != nil {
 				return err
 			}

@@ -155,9 +155,8 @@ func (x *Execution) reviews(ctx context.Context, reaper *proc.Reaper) (local.Rev
 	if x.Info.Review != local.ReviewAll && x.Info.FinalReview != local.ReviewAll {
 		return out, nil
 	}
-	late := &judge.LateReaper{Reaper: reaper}
-	late.Once.Do(func() {}) // already started
-	look := &judge.Inspection{Project: p, Reaper: late, Task: x.Run}
+	started := &judge.LateReaper{Start: func() (*proc.Reaper, error) { return reaper, nil }}
+	look := &judge.Inspection{Project: p, Reaper: started, Task: x.Run}
 	look.Subject.Redact = p.Redactor().String
 	out.Reviewers = look.Reviewers(ctx)
 	if x.Info.Review != local.ReviewAll || !x.Info.Fidelity {

@@ -75,7 +75,7 @@ func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, 
 	if err != nil {
 		return nil, err
 	}
-	if l.reaper, err = cli.StartReaper(cli.Self()); err != nil {
+	if l.reaper, err = cli.StartReaper(); err != nil {
 		return nil, err
 	}
 	if l.store, err = store.OpenFeedback(ctx, p.Layout.Feedback()); err != nil {
