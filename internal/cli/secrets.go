@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/journal"
+	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/notify"
 )
 
@@ -105,6 +106,13 @@ func (p *Project) copied() []string {
 		})
 	}
 	return out
+}
+
+// WorkspaceSetup returns how the settings set up a new workspace.
+func (p *Project) WorkspaceSetup(reaper *proc.Reaper) local.Setup {
+	c := p.Config.Workspace
+	return local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: p.Environ,
+		Reaper: reaper}
 }
 
 // setting is a line of a file of settings: KEY=value, export KEY="value", key: value, "key": "value",

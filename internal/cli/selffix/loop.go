@@ -162,12 +162,10 @@ func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feed
 
 // scratch creates a tree of a commit, set up like the workspace of a batch.
 func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), error) {
-	p, c := l.project, l.project.Config.Workspace
+	p := l.project
 	b := &local.Baseline{
-		Home: l.project.CacheDir(), Environ: l.project.Environ,
-		Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit}, Note: l.project.Warn,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.project.Environ,
-			Reaper: l.reaper},
+		Home: p.CacheDir(), Environ: p.Environ, Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit},
+		Note: p.Warn, Setup: p.WorkspaceSetup(l.reaper),
 	}
 	dir, _, done, err := b.Lend(ctx, "")
 	return dir, done, err
