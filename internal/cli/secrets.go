@@ -81,16 +81,8 @@ const largestSettings = 256 << 10
 // copied lists the files that workspaces copy from the checkout. It ignores read errors, because the copying reports
 // them.
 func (p *Project) copied() []string {
-	globs := slices.Clone(p.Config.Workspace.Copy)
-	if text, err := os.ReadFile(filepath.Join(p.Repo.Root, ".worktreeinclude")); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if line = strings.TrimPrefix(strings.TrimSpace(line), "/"); line != "" && !strings.HasPrefix(line, "#") {
-				globs = append(globs, line)
-			}
-		}
-	}
 	var out []string
-	for _, g := range globs {
+	for _, g := range local.CopyGlobs(p.Repo.Root, p.Config.Workspace.Copy) {
 		if !doublestar.ValidatePattern(g) {
 			continue
 		}

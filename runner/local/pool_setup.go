@@ -109,7 +109,7 @@ func (p *Pool) included() (from *os.Root, files []string, err error) {
 	if from, err = os.OpenRoot(cmp.Or(p.from, p.repo.Root)); err != nil {
 		return nil, nil, err
 	}
-	for _, g := range p.patterns() {
+	for _, g := range CopyGlobs(p.repo.Root, p.setup.Copy) {
 		if !doublestar.ValidatePattern(g) {
 			err = fmt.Errorf("%q is not a pattern for files", g)
 		} else if err = doublestar.GlobWalk(from.FS(), g, func(path string, d fs.DirEntry) error {
@@ -131,10 +131,11 @@ func (p *Pool) included() (from *os.Root, files []string, err error) {
 	return from, slices.Compact(files), nil
 }
 
-// patterns returns the globs of the files that are copied.
-func (p *Pool) patterns() []string {
-	globs := slices.Clone(p.setup.Copy)
-	data, err := os.ReadFile(filepath.Join(p.repo.Root, ".worktreeinclude"))
+// CopyGlobs returns the globs of the files that workspaces of the repository at root get: those of the settings, and
+// those of .worktreeinclude.
+func CopyGlobs(root string, settings []string) []string {
+	globs := slices.Clone(settings)
+	data, err := os.ReadFile(filepath.Join(root, ".worktreeinclude"))
 	if err != nil {
 		return globs // usually there is none
 	}
