@@ -21,7 +21,6 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/patterns"
-	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/history"
 	"github.com/runplan/runplan/training/license"
 )
@@ -122,12 +121,8 @@ func (o *bootstrapOptions) check() (err error) {
 	case o.Max < 0:
 		return cli.Usage(fmt.Errorf("--max is %d", o.Max), "give a number of commits, or 0 for all")
 	}
-	for _, s := range o.stages {
-		if !slices.Contains(history.Stages(), training.Stage(s)) {
-			return cli.Usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s",
-				strings.Trim(fmt.Sprint(history.Stages()), "[]"))
-		}
-		o.Stages = append(o.Stages, training.Stage(s))
+	if o.Stages, err = stagesOf(o.stages, history.Stages()); err != nil {
+		return err
 	}
 	o.Since, err = dayOf(o.since)
 	return err
