@@ -139,8 +139,11 @@ type outputError struct{ err error }
 func (e *outputError) Error() string { return "write to standard output: " + e.err.Error() }
 func (e *outputError) Unwrap() error { return e.err }
 
-// StdoutFile returns the file of standard output, or nil if it is not a file.
-func (a *App) StdoutFile() *os.File { return fileOf(a.Stdout) }
+// Display returns the style of standard output, and its width, which is 0 without a terminal.
+func (a *App) Display() (ui.Style, int) {
+	out := fileOf(a.Stdout)
+	return ui.StyleFor(a.Getenv, out), ui.Columns(out)
+}
 
 // StderrFile returns the file of standard error, or nil if it is not a file.
 func (a *App) StderrFile() *os.File { return fileOf(a.Stderr) }

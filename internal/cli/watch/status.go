@@ -85,8 +85,8 @@ func showStatus(ctx context.Context, p *cli.Project, name string, o statusOption
 	if o.lines {
 		return report.StatusLines(p.Stdout, runs)
 	}
-	out := p.StdoutFile()
-	err = report.Status(p.Stdout, runs, ui.StyleFor(p.Getenv, out), ui.Columns(out))
+	style, width := p.Display()
+	err = report.Status(p.Stdout, runs, style, width)
 	if err != nil || o.all || name != "" {
 		return err
 	}

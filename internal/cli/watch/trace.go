@@ -13,7 +13,6 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
@@ -113,16 +112,10 @@ func (t *tracing) forward(ctx context.Context, name string) error {
 	case t.options.html:
 		err = report.WriteTraceHTML(out, r)
 	default:
-		style, width := t.display()
+		style, width := t.project.Display()
 		err = report.Trace(out, r, style, width)
 	}
 	return err
-}
-
-// display returns the style and the width of standard output; width 0 is unlimited.
-func (t *tracing) display() (ui.Style, int) {
-	out := t.project.StdoutFile()
-	return ui.StyleFor(t.project.Getenv, out), ui.Columns(out)
 }
 
 // find returns the id of the named run; "" selects the newest.
