@@ -20,7 +20,7 @@ import (
 )
 
 func (x *Inspection) showReview(w io.Writer, v review.Review) error {
-	if x.Options.JSON {
+	if x.Project.JSON {
 		return cli.AsJSON(w, v)
 	}
 	var rows ui.Rows

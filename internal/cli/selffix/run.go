@@ -173,7 +173,7 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewRequest) (revie
 	}
 	books := rulebook.OpenRuleBooks(ctx, l.project) // not those of the commit, which the agent made
 	x, end := judge.Inspect(ctx, &there, books,
-		judge.GateOptions{Base: w.Fix.Base, Baseline: true, JSON: true}, judge.ReviewGates(&there)...)
+		judge.GateOptions{Base: w.Fix.Base, Baseline: true}, judge.ReviewGates(&there)...)
 	defer end()
 	list, forget, err := x.Open(ctx)
 	defer forget()
