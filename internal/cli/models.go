@@ -180,9 +180,13 @@ func (p *Project) addCall(ctx context.Context, c store.Call) error {
 	return j.AddCall(ctx, c)
 }
 
-// Prompts returns the layer of the project's own prompts.
-func (p *Project) Prompts() prompt.Layer {
-	return prompt.DirLayer(filepath.Join(p.Layout.Root, "prompts"))
+// Prompts loads prompts with the project's own ones as the last layer.
+func (p *Project) Prompts(load func(...prompt.Layer) (prompt.Set, error)) (prompt.Set, error) {
+	set, err := load(prompt.DirLayer(filepath.Join(p.Layout.Root, "prompts")))
+	if err != nil {
+		return set, Usage(err, "correct the project's prompts, or remove them")
+	}
+	return set, nil
 }
 
 // NewTaskID returns a random UUID (version 4).

@@ -145,9 +145,9 @@ func (o *blueprintReviewOptions) blueprintReview(ctx context.Context, p *cli.Pro
 
 // BlueprintDeps returns the dependencies for preparing reviews.
 func BlueprintDeps(ctx context.Context, p *cli.Project) (lifecycle.Deps, error) {
-	prompts, err := lifecycle.LoadPrompts(p.Prompts())
+	prompts, err := p.Prompts(lifecycle.LoadPrompts)
 	if err != nil {
-		return lifecycle.Deps{}, cli.Usage(err, "correct the project's prompts, or remove them")
+		return lifecycle.Deps{}, err
 	}
 	o, err := judge.SummaryOptions(ctx, p.App, p.Repo.Root)
 	if err != nil {

@@ -90,8 +90,8 @@ func (o *ReviewOptions) reviewChange(ctx context.Context, p *cli.Project, _ []st
 	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	if in.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
-		return cli.Usage(err, "correct the project's prompts, or remove them")
+	if in.Prompts, err = p.Prompts(review.LoadPrompts); err != nil {
+		return err
 	}
 	o.gate.Baseline = o.gate.Base != ""
 	x, done := Inspect(ctx, p, rulebook.OpenRuleBooks(ctx, p), o.gate, ReviewGates(p)...)

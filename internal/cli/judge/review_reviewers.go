@@ -160,9 +160,9 @@ func (x *Inspection) BlueprintReviewer(ctx context.Context) (*lifecycle.Reviewer
 	if !ok {
 		return nil, nil
 	}
-	prompts, err := lifecycle.LoadPrompts(p.Prompts())
+	prompts, err := p.Prompts(lifecycle.LoadPrompts)
 	if err != nil {
-		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
+		return nil, err
 	}
 	return &lifecycle.Reviewer{
 		Deps: lifecycle.Deps{Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: x.Subject.Redact},

@@ -45,9 +45,9 @@ func (o *advice) adviser(ctx context.Context, p *cli.Project, stage llm.Stage, t
 	if err := budget.Validate(); err != nil {
 		return none, cli.Usage(err, "lower models.max_tokens, or give a larger window if the model takes it")
 	}
-	prompts, err := advise.LoadPrompts(p.Prompts())
+	prompts, err := p.Prompts(advise.LoadPrompts)
 	if err != nil {
-		return none, cli.Usage(err, "correct the project's prompts, or remove them")
+		return none, err
 	}
 	if err := p.TrustConfig(); err != nil {
 		return none, err

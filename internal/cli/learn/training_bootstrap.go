@@ -74,11 +74,11 @@ func (o *bootstrapOptions) bootstrapExamples(ctx context.Context, p *cli.Project
 	if h.Program, err = p.AstGrep(ctx); err != nil {
 		return err
 	}
-	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err == nil {
-		h.Solver, err = solver.LoadPrompts(p.Prompts())
+	if h.Retrieval, err = p.Prompts(retrieve.LoadPrompts); err == nil {
+		h.Solver, err = p.Prompts(solver.LoadPrompts)
 	}
 	if err != nil {
-		return cli.Usage(err, "correct the prompt, or remove it to use the built-in one")
+		return err
 	}
 	h.Budget = history.DefaultBudget()
 	if b := p.Config.Budget; b.ContextWindow > 0 {

@@ -35,9 +35,9 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.`,
 			if since <= 0 {
 				return cli.Usage(errors.New("--since must be in the past"), "such as --since 72h")
 			}
-			prompts, err := trust.LoadPrompts(p.Prompts())
+			prompts, err := p.Prompts(trust.LoadPrompts)
 			if err != nil {
-				return cli.Usage(err, "correct the project's prompts, or remove them")
+				return err
 			}
 			now := time.Now()
 			s, err := standup(ctx, p, now.Add(-since), now)

@@ -36,9 +36,9 @@ func (x *Execution) critic(ctx context.Context, view *view, options llm.Options)
 			"; the steps of agents are not checked")
 		return nil, nil
 	}
-	prompts, err := critique.LoadPrompts(x.Project.Prompts())
+	prompts, err := x.Project.Prompts(critique.LoadPrompts)
 	if err != nil {
-		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
+		return nil, err
 	}
 	prices, priceErr := price.Load(x.App.PriceFile())
 	if priceErr != nil {
@@ -149,8 +149,8 @@ func (x *Execution) reviews(ctx context.Context, reaper *proc.Reaper) (local.Rev
 			return review.VendorOf(cmp.Or(model, p.Config.Agents[agent].Preset, agent))
 		},
 	}
-	if out.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
-		return out, cli.Usage(err, "correct the project's prompts, or remove them")
+	if out.Prompts, err = p.Prompts(review.LoadPrompts); err != nil {
+		return out, err
 	}
 	if x.Info.Review != local.ReviewAll && x.Info.FinalReview != local.ReviewAll {
 		return out, nil

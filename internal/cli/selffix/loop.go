@@ -59,8 +59,8 @@ func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, 
 	p.Repo.AllowPrograms() // the loop commits, fetches and pushes
 	l := &selfFix{project: p, options: o}
 	var err error
-	if l.prompts, err = feedback.LoadPrompts(p.Prompts()); err != nil {
-		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
+	if l.prompts, err = p.Prompts(feedback.LoadPrompts); err != nil {
+		return nil, err
 	}
 	// The repository must not override what the owner is asked to sign.
 	own, err := feedback.LoadPrompts()
