@@ -168,6 +168,14 @@ func LogCalls(c llm.Completer, task, kind string, secrets *redact.Redactor, add 
 	})
 }
 
+// Explained wraps c so that its errors have the exit code and a hint, see [ModelTrouble].
+func Explained(c llm.Completer) llm.Completer {
+	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
+		res, err := c.Complete(ctx, r)
+		return res, ModelTrouble(ctx, err)
+	})
+}
+
 func (p *Project) addCall(ctx context.Context, c store.Call) error {
 	if err := p.Layout.Make(); err != nil {
 		return err

@@ -150,14 +150,7 @@ func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feed
 		return feedback.Asker{}, err
 	}
 	c := p.Logged(llm.New(p.ModelOptions(l.reaper)), cli.NewTaskID(), kind)
-	asked := llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
-		res, err := c.Complete(ctx, r)
-		if err != nil {
-			err = cli.ModelTrouble(ctx, err)
-		}
-		return res, err
-	})
-	return feedback.Asker{LLM: asked, Model: model, Prompts: l.prompts, Identity: trust.IdentityText(docs)}, nil
+	return feedback.Asker{LLM: cli.Explained(c), Model: model, Prompts: l.prompts, Identity: trust.IdentityText(docs)}, nil
 }
 
 // scratch creates a tree of a commit, set up like the workspace of a batch.
