@@ -69,17 +69,8 @@ func critiqueFrame(m llm.Model, most int) string {
 
 // CriticModel returns the reviewer that [critique] names, else the model of [models] for the stage.
 func CriticModel(ctx context.Context, p *cli.Project, o llm.Options) (llm.Model, llm.Options, error) {
-	c := p.Config
-	if name := c.Critique.Reviewer; name != "" {
-		r := c.Review.Reviewers[name] // the settings are valid, so the name exists
-		m := judge.ReviewerModel(c, name, r)
-		o.PassEnv = nil
-		if m.Provider == llm.Command {
-			o.PassEnv = r.PassEnv
-		}
-		if r.Timeout > 0 {
-			o.Timeout = time.Duration(r.Timeout)
-		}
+	if name := p.Config.Critique.Reviewer; name != "" {
+		m, o := judge.ReviewerModel(p.Config, name, o) // the settings are valid, so the name exists
 		return m, o, nil
 	}
 	m, err := p.Model(ctx, llm.Critique)
