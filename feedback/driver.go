@@ -268,5 +268,3 @@ func record(ctx context.Context, s *store.Feedbacks, i Item, n Note, data any) (
 	}
 	return Read(row)
 }
-
-func short(commit string) string { return commit[:min(10, len(commit))] }

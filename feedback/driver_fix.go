@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/runplan/runplan/internal/git"
 )
 
 // inFix runs the plan, then checks, reviews and publishes the result.
@@ -114,7 +116,7 @@ func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error)
 		case m.Commit == "":
 			return i, Waits{cmp.Or(pr.URL, pr.Branch) + " to be merged", true}, nil
 		case slices.Contains(s.alarms, m.Commit):
-			return i, Waits{"a person to repair " + short(m.Commit) + ": its regression test fails there", true}, nil
+			return i, Waits{"a person to repair " + git.Short(m.Commit) + ": its regression test fails there", true}, nil
 		}
 		return d.note(ctx, i, PROpen, i.Approval, StageMerge, m.String(), m)
 	}

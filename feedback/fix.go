@@ -33,7 +33,7 @@ type Fix struct {
 
 // String describes the fix for people.
 func (f Fix) String() string {
-	return fmt.Sprintf("%s is at %s: %d lines in %s, attempt %d of run %s", f.Branch, short(f.Tip), f.Lines,
+	return fmt.Sprintf("%s is at %s: %d lines in %s, attempt %d of run %s", f.Branch, git.Short(f.Tip), f.Lines,
 		strings.Join(f.Files, ", "), f.Attempts, f.Run[:min(8, len(f.Run))])
 }
 
@@ -113,7 +113,7 @@ func (f Fixer) branch(ctx context.Context, i Item, x Fix) error {
 	}
 	if at != "" && !i.made(at) {
 		return blocked("move or merge that branch, then process the feedback again",
-			"%s is at %s, a commit that self-fix did not make", x.Branch, short(at))
+			"%s is at %s, a commit that self-fix did not make", x.Branch, git.Short(at))
 	}
 	old := cmp.Or(at, strings.Repeat("0", len(x.Tip)))
 	return f.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: x.Tip, Old: old})
@@ -170,7 +170,7 @@ type Differential struct {
 
 // String describes the result for people.
 func (d Differential) String() string {
-	return fmt.Sprintf("the regression test fails on %s and passes on %s", short(d.Base), short(d.Tip))
+	return fmt.Sprintf("the regression test fails on %s and passes on %s", git.Short(d.Base), git.Short(d.Tip))
 }
 
 // Differ runs regression tests.

@@ -224,8 +224,8 @@ func Body(i Item, c Change) string {
 		MaxRounds, c.Fix.Lines, cell(c.Plan.Test.Path))
 	fmt.Fprintf(&b, "\n## Root cause\n\n%s\n## Change\n\n%s", fence.Foreign("text", c.Plan.RootCause),
 		fence.Foreign("text", c.Plan.Change))
-	fmt.Fprintf(&b, "\n## Regression test\n\nIt fails on %s and passes on %s. %s\n", short(c.Differential.Base),
-		short(c.Differential.Tip), cell(c.Differential.Report.Note))
+	fmt.Fprintf(&b, "\n## Regression test\n\nIt fails on %s and passes on %s. %s\n", git.Short(c.Differential.Base),
+		git.Short(c.Differential.Tip), cell(c.Differential.Report.Note))
 	b.WriteString("\n## Review\n\n" + Table(c.Review))
 	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
 )
 
 // Merged says whether a change was merged.
@@ -25,7 +26,7 @@ func (m Merged) String() string {
 	case m.Commit == "":
 		return "it is not merged"
 	}
-	return fmt.Sprintf("merged as %s (%s)", short(m.Commit), m.How)
+	return fmt.Sprintf("merged as %s (%s)", git.Short(m.Commit), m.How)
 }
 
 // Merged checks whether a change was merged. It asks gh about the change request and git about the integration branch.
@@ -100,7 +101,7 @@ func (f PRClient) asked(ctx context.Context, pr Published) (Merged, error) {
 	at, err := f.Repo.Resolve(ctx, v.MergeCommit.OID)
 	if err != nil || at == "" {
 		return Merged{}, fmt.Errorf("gh says that %s was merged as %s, but git does not have that commit; fetch it", pr.URL,
-			short(v.MergeCommit.OID))
+			git.Short(v.MergeCommit.OID))
 	}
 	if commit != "" {
 		// Check the branch as it is now: a later commit may have fixed or broken the merged change.
@@ -127,9 +128,9 @@ type Checked struct {
 // String describes the result for people.
 func (c Checked) String() string {
 	if c.Green {
-		return fmt.Sprintf("%s passes on the merged commit %s", c.Test, short(c.Commit))
+		return fmt.Sprintf("%s passes on the merged commit %s", c.Test, git.Short(c.Commit))
 	}
-	return fmt.Sprintf("ALARM: %s fails on the merged commit %s: %s", c.Test, short(c.Commit), c.Note)
+	return fmt.Sprintf("ALARM: %s fails on the merged commit %s: %s", c.Test, git.Short(c.Commit), c.Note)
 }
 
 // CheckMerged runs the regression test on a merged commit (FIX-23). A skipped or missing test does not count as passed.

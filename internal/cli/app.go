@@ -371,12 +371,20 @@ func Word(name string) string {
 // wordChars are the characters that no shell changes.
 const wordChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@%+=:,-"
 
+// PlanFile returns the path of the plan of a run, by its stored name, see [Project.PlanPath].
+func (p *Project) PlanFile(stored string) string {
+	if filepath.IsAbs(stored) {
+		return stored
+	}
+	return filepath.Join(p.Repo.Root, filepath.FromSlash(stored))
+}
+
 // PlanWord returns the plan of a run, by its stored name, as a word of a command in the current folder.
 func (p *Project) PlanWord(stored string) string {
-	if !filepath.IsAbs(stored) {
-		stored = Rel(filepath.Join(p.Repo.Root, filepath.FromSlash(stored)))
+	if filepath.IsAbs(stored) {
+		return Word(stored)
 	}
-	return Word(stored)
+	return Word(Rel(p.PlanFile(stored)))
 }
 
 // Rel returns the name of a file relative to the current folder, or path where that is shorter.

@@ -136,8 +136,6 @@ func CodeOf(err error) (code int, hint string) {
 		return ExitCannotRun, "the file was not changed; move it to start with a new journal, or restore a backup"
 	case errors.Is(err, git.ErrNoCommits):
 		return ExitUsage, "make a first commit: git add -A && git commit -m start"
-	case errors.Is(err, store.ErrNewer):
-		return ExitCannotRun, ""
 	case errors.Is(err, proc.ErrNotFound):
 		return ExitCannotRun, ""
 	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission),

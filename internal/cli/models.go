@@ -168,6 +168,14 @@ func LogCalls(c llm.Completer, task, kind string, secrets *redact.Redactor, add 
 	})
 }
 
+// Explained wraps c so that its errors have the exit code and a hint, see [ModelTrouble].
+func Explained(c llm.Completer) llm.Completer {
+	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
+		res, err := c.Complete(ctx, r)
+		return res, ModelTrouble(ctx, err)
+	})
+}
+
 func (p *Project) addCall(ctx context.Context, c store.Call) error {
 	if err := p.Layout.Make(); err != nil {
 		return err
@@ -180,9 +188,13 @@ func (p *Project) addCall(ctx context.Context, c store.Call) error {
 	return j.AddCall(ctx, c)
 }
 
-// Prompts returns the layer of the project's own prompts.
-func (p *Project) Prompts() prompt.Layer {
-	return prompt.DirLayer(filepath.Join(p.Layout.Root, "prompts"))
+// Prompts loads prompts with the project's own ones as the last layer.
+func (p *Project) Prompts(load func(...prompt.Layer) (prompt.Set, error)) (prompt.Set, error) {
+	set, err := load(prompt.DirLayer(filepath.Join(p.Layout.Root, "prompts")))
+	if err != nil {
+		return set, Usage(err, "correct the project's prompts, or remove them")
+	}
+	return set, nil
 }
 
 // NewTaskID returns a random UUID (version 4).

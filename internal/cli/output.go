@@ -16,9 +16,6 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Short shortens a commit id.
-func Short(commit string) string { return commit[:min(len(commit), 10)] }
-
 // ListOf joins the items of a list for a sentence.
 func ListOf(names []string, most int) string {
 	return phrase.Few(lists.Map(names, ui.Sanitize), most)
@@ -142,8 +139,11 @@ type outputError struct{ err error }
 func (e *outputError) Error() string { return "write to standard output: " + e.err.Error() }
 func (e *outputError) Unwrap() error { return e.err }
 
-// StdoutFile returns the file of standard output, or nil if it is not a file.
-func (a *App) StdoutFile() *os.File { return fileOf(a.Stdout) }
+// Display returns the style of standard output, and its width, which is 0 without a terminal.
+func (a *App) Display() (ui.Style, int) {
+	out := fileOf(a.Stdout)
+	return ui.StyleFor(a.Getenv, out), ui.Columns(out)
+}
 
 // StderrFile returns the file of standard error, or nil if it is not a file.
 func (a *App) StderrFile() *os.File { return fileOf(a.Stderr) }

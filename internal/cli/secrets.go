@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/journal"
+	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/notify"
 )
 
@@ -80,16 +81,8 @@ const largestSettings = 256 << 10
 // copied lists the files that workspaces copy from the checkout. It ignores read errors, because the copying reports
 // them.
 func (p *Project) copied() []string {
-	globs := slices.Clone(p.Config.Workspace.Copy)
-	if text, err := os.ReadFile(filepath.Join(p.Repo.Root, ".worktreeinclude")); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if line = strings.TrimPrefix(strings.TrimSpace(line), "/"); line != "" && !strings.HasPrefix(line, "#") {
-				globs = append(globs, line)
-			}
-		}
-	}
 	var out []string
-	for _, g := range globs {
+	for _, g := range local.CopyGlobs(p.Repo.Root, p.Config.Workspace.Copy) {
 		if !doublestar.ValidatePattern(g) {
 			continue
 		}
@@ -105,6 +98,13 @@ func (p *Project) copied() []string {
 		})
 	}
 	return out
+}
+
+// WorkspaceSetup returns how the settings set up a new workspace.
+func (p *Project) WorkspaceSetup(reaper *proc.Reaper) local.Setup {
+	c := p.Config.Workspace
+	return local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: p.Environ,
+		Reaper: reaper}
 }
 
 // setting is a line of a file of settings: KEY=value, export KEY="value", key: value, "key": "value",

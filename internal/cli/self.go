@@ -21,8 +21,9 @@ func Self() string {
 	return self
 }
 
-// StartReaper starts the process that ends the children of runplan if runplan is killed. self is the path of runplan.
-func StartReaper(self string) (*proc.Reaper, error) {
+// StartReaper starts the process that ends the children of runplan if runplan is killed.
+func StartReaper() (*proc.Reaper, error) {
+	self := Self()
 	if self == "" {
 		return nil, errors.New("find the runplan executable: the system does not know its path")
 	}

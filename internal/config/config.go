@@ -307,13 +307,15 @@ func (l *Loaded) validate() error {
 	return errors.Join(c.errs...)
 }
 
-func (l *checks) checkSettings() {
-	between := func(key string, v, least, most float64) {
-		if v < least || v > most {
-			plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-			l.say(key, "is %s; it must be %s to %s", plain(v), plain(least), plain(most))
-		}
+// between checks a number.
+func (l *checks) between(key string, v, least, most float64) {
+	if !(v >= least && v <= most) { // NaN is neither
+		plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+		l.say(key, "is %s; it must be %s to %s", plain(v), plain(least), plain(most))
 	}
+}
+
+func (l *checks) checkSettings() {
 	atLeast := func(key string, v, least float64, why string) {
 		if v < least {
 			l.say(key, "is %v; %s", v, why)
@@ -332,8 +334,8 @@ func (l *checks) checkSettings() {
 	atLeast("gates.max_file_lines", float64(l.Gates.MaxFileLines), 0, "0 is no limit")
 	atLeast("gates.min_memory_mb", float64(l.Gates.MinMemoryMB), 0, "0 does not check")
 	l.oneOf("gates.tests.changed", l.Gates.Tests.Changed, "warn", "approve", "fail")
-	between("sampling.hold_out", float64(l.Sampling.HoldOut), 0, 100)
-	between("gates.mutants.bar", float64(l.Gates.Mutants.Bar), 0, 100)
+	l.between("sampling.hold_out", float64(l.Sampling.HoldOut), 0, 100)
+	l.between("gates.mutants.bar", float64(l.Gates.Mutants.Bar), 0, 100)
 	globs := func(key string, list []string) {
 		for _, glob := range list {
 			if !doublestar.ValidatePattern(glob) {
@@ -346,31 +348,31 @@ func (l *checks) checkSettings() {
 	globs("workspace.copy", l.Workspace.Copy)
 	l.oneOf("gates.plan.severity", l.Gates.Plan.Severity, "error", "warning", "off")
 	l.oneOf("routing.mode", l.Routing.Mode, "auto", "headless", "team")
-	between("routing.parallel_score_threshold", float64(l.Routing.ParallelScoreThreshold), 0, 100)
-	between("routing.speculate_max_overlap", float64(l.Routing.SpeculateMaxOverlap), 0, 100)
-	between("routing.worker_mem_threshold_gb", l.Routing.WorkerMemThresholdGB, 0.1, 1024)
-	between("routing.max_workers", float64(l.Routing.MaxWorkers), 1, 256)
+	l.between("routing.parallel_score_threshold", float64(l.Routing.ParallelScoreThreshold), 0, 100)
+	l.between("routing.speculate_max_overlap", float64(l.Routing.SpeculateMaxOverlap), 0, 100)
+	l.between("routing.worker_mem_threshold_gb", l.Routing.WorkerMemThresholdGB, 0.1, 1024)
+	l.between("routing.max_workers", float64(l.Routing.MaxWorkers), 1, 256)
 	if l.Context.Tokens != 0 {
-		between("context.tokens", float64(l.Context.Tokens), 100, 1e6)
+		l.between("context.tokens", float64(l.Context.Tokens), 100, 1e6)
 	}
-	between("context.similarity", l.Context.Similarity, 0, 1)
-	between("context.ref_lines", float64(l.Context.RefLines), 0, 1e6)
-	between("context.ref_lines_least", float64(l.Context.RefLinesLeast), 0, 1e6)
-	between("context.commits", float64(l.Context.Commits), 0, 1e6)
-	between("context.progress_lines", float64(l.Context.ProgressLines), 0, 1e6)
+	l.between("context.similarity", l.Context.Similarity, 0, 1)
+	l.between("context.ref_lines", float64(l.Context.RefLines), 0, 1e6)
+	l.between("context.ref_lines_least", float64(l.Context.RefLinesLeast), 0, 1e6)
+	l.between("context.commits", float64(l.Context.Commits), 0, 1e6)
+	l.between("context.progress_lines", float64(l.Context.ProgressLines), 0, 1e6)
 	if why := l.Context.badFile(); why != "" {
 		l.say("context.file", "is %q; %s", l.Context.File, why)
 	}
-	between("sampling.sample_max_count", float64(l.Sampling.MaxCount), 1, 16)
-	between("sampling.sample_count", float64(l.Sampling.Count), 1, float64(l.Sampling.MaxCount))
-	between("sampling.learn_after", float64(l.Sampling.LearnAfter), 0, 1e6)
-	between("sampling.sample_min_memory_per_gb", l.Sampling.MinMemoryPerGB, 0, 1e6)
-	between("sampling.close", l.Sampling.Close, 0, 1)
-	between("stages.files", float64(l.Stages.Files), 1, 1000)
-	between("stages.symbols", float64(l.Stages.Symbols), 1, 1000)
-	between("gates.flaky_reruns", float64(l.Gates.FlakyReruns), 0, 10)
-	between("critique.max_calls", float64(l.Critique.MaxCalls), 1, 1000)
-	between("critique.queue", float64(l.Critique.Queue), 1, 1000)
+	l.between("sampling.sample_max_count", float64(l.Sampling.MaxCount), 1, 16)
+	l.between("sampling.sample_count", float64(l.Sampling.Count), 1, float64(l.Sampling.MaxCount))
+	l.between("sampling.learn_after", float64(l.Sampling.LearnAfter), 0, 1e6)
+	l.between("sampling.sample_min_memory_per_gb", l.Sampling.MinMemoryPerGB, 0, 1e6)
+	l.between("sampling.close", l.Sampling.Close, 0, 1)
+	l.between("stages.files", float64(l.Stages.Files), 1, 1000)
+	l.between("stages.symbols", float64(l.Stages.Symbols), 1, 1000)
+	l.between("gates.flaky_reruns", float64(l.Gates.FlakyReruns), 0, 10)
+	l.between("critique.max_calls", float64(l.Critique.MaxCalls), 1, 1000)
+	l.between("critique.queue", float64(l.Critique.Queue), 1, 1000)
 	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
 		l.checkAgent(name)
 		l.checkSandbox(name)
@@ -458,11 +460,7 @@ func (l *Loaded) Values() []Value {
 	var out []Value
 	simple := flatten(reflect.ValueOf(&l.Config).Elem())
 	for key, v := range simple {
-		text := fmt.Sprint(v.Interface())
-		if m, ok := v.Interface().(encoding.TextMarshaler); ok {
-			b, _ := m.MarshalText()
-			text = string(b)
-		}
+		text := textOf(key, v)
 		if key == "notify.webhook" && text != "" {
 			text = HostOf(text) // some contain a key
 		}

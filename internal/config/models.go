@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"maps"
-	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -107,18 +106,13 @@ func (l *checks) checkModels() {
 
 func (l *checks) checkModelFigures() {
 	m := l.Models
-	figure := func(key string, v, least, most float64) {
-		if v < least || v > most || math.IsNaN(v) {
-			l.say("models."+key, "is %v; it is %v to %v", v, least, most)
-		}
-	}
-	figure("coding_window", float64(m.CodingWindow), 0, 1<<30)
-	figure("reasoning_window", float64(m.ReasoningWindow), 0, 1<<30)
-	figure("coding_temperature", m.CodingTemperature, 0, 2)
-	figure("reasoning_temperature", m.ReasoningTemperature, 0, 2)
-	figure("max_tokens", float64(m.MaxTokens), 0, 1<<30)
-	figure("retries", float64(m.Retries), 0, 10)
-	figure("margin", m.Margin, 0, 10)
+	l.between("models.coding_window", float64(m.CodingWindow), 0, 1<<30)
+	l.between("models.reasoning_window", float64(m.ReasoningWindow), 0, 1<<30)
+	l.between("models.coding_temperature", m.CodingTemperature, 0, 2)
+	l.between("models.reasoning_temperature", m.ReasoningTemperature, 0, 2)
+	l.between("models.max_tokens", float64(m.MaxTokens), 0, 1<<30)
+	l.between("models.retries", float64(m.Retries), 0, 10)
+	l.between("models.margin", m.Margin, 0, 10)
 	if m.Timeout <= 0 {
 		l.say("models.timeout", "is 0; a call without a time limit could block a run")
 	}

@@ -246,6 +246,9 @@ func appendTo(path string, flag int, text string) error {
 	return errors.Join(err, f.Close())
 }
 
+// Short shortens the hash of a commit for people.
+func Short(hash string) string { return hash[:min(len(hash), 10)] }
+
 // token returns a random part of a unique name.
 func token() string { return rand.Text()[:12] }
 

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/tokens"
@@ -307,7 +308,7 @@ func (p Prior) line() string {
 }
 
 func (c Commit) line() string {
-	text := short(c.Hash) + " "
+	text := git.Short(c.Hash) + " "
 	if c.Batch != "" {
 		text += "batch " + c.Batch + ": "
 	}

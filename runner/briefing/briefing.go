@@ -255,8 +255,6 @@ func name(text string) string {
 // names lists at most a few of them.
 func names(list []string) string { return phrase.Few(lists.Map(list, name), namedFiles) }
 
-func short(hash string) string { return hash[:min(len(hash), 10)] }
-
 // PutSection writes the block into the context file of a workspace, for agents that read such a file on their own.
 // The returned function removes the section. Call it at the end of each attempt, before any check of the
 // workspace. The agent's changes outside the section stay. A file that did not exist before is removed, unless the

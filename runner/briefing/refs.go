@@ -38,7 +38,7 @@ func (r Ref) lines() []string {
 func (r Ref) render(n, wanted int) (part, trimmed string) {
 	label := "\n" + name(r.Path)
 	if r.Commit != "" {
-		label += " at " + short(r.Commit)
+		label += " at " + git.Short(r.Commit)
 	}
 	lines := r.lines()
 	all := max(r.Lines, len(lines))
@@ -158,7 +158,7 @@ func (o *objects) look(ctx context.Context, paths []string) error {
 	args := append([]string{"--literal-pathspecs", "ls-tree", "-l", "-t", "-z", "--full-tree", o.commit, "--"}, paths...)
 	out, err := o.repo.Run(ctx, args...)
 	if err != nil {
-		return fmt.Errorf("find the context_refs at %s: %w", short(o.commit), err)
+		return fmt.Errorf("find the context_refs at %s: %w", git.Short(o.commit), err)
 	}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		head, p, ok := strings.Cut(entry, "\t")
@@ -190,7 +190,7 @@ func (o *objects) read(ctx context.Context) error {
 	slices.Sort(hashes)
 	blobs, err := o.repo.ReadObjects(ctx, slices.Compact(hashes))
 	if err != nil {
-		return fmt.Errorf("read what context_refs names at %s: %w", short(o.commit), err)
+		return fmt.Errorf("read what context_refs names at %s: %w", git.Short(o.commit), err)
 	}
 	for _, b := range blobs {
 		o.blobs[b.Hash] = b.Data
@@ -219,7 +219,7 @@ func (o *objects) fill(ctx context.Context, r *Ref, p string, lines int) error {
 	default:
 		data, ok := o.blobs[e.hash]
 		if !ok {
-			return fmt.Errorf("read %s at %s: git does not have object %s", p, short(o.commit), e.hash)
+			return fmt.Errorf("read %s at %s: git does not have object %s", p, git.Short(o.commit), e.hash)
 		}
 		if git.Binary(data) {
 			r.Binary, r.Note = true, fmt.Sprintf("binary, %s", phrase.Count(len(data), "byte"))
@@ -267,7 +267,7 @@ func (o *objects) list(ctx context.Context) error {
 	}
 	out, err := o.repo.Run(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", o.commit)
 	if err != nil {
-		return fmt.Errorf("list the files of %s: %w", short(o.commit), err)
+		return fmt.Errorf("list the files of %s: %w", git.Short(o.commit), err)
 	}
 	o.names, o.listed = strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), true
 	return nil

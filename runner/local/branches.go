@@ -88,8 +88,8 @@ func (w *work) putBack(ctx context.Context) error {
 			}
 			if found != "" {
 				w.Note(fmt.Sprintf("another program moved %s from %s to %s while an agent worked. It was restored; the commits "+
-					"found there are kept, to look at or to merge: git log %s..%s", branch, short(astray[branch]), now[branch],
-					short(astray[branch]), found))
+					"found there are kept, to look at or to merge: git log %s..%s", branch, git.Short(astray[branch]), now[branch],
+					git.Short(astray[branch]), found))
 			}
 		}
 	}
@@ -116,12 +116,12 @@ func (w *work) found(ctx context.Context, branch, is, was string) (name string, 
 
 // FoundBranch returns the name of a branch for a found commit: another program moved the run branch to it.
 func FoundBranch(slug, commit string) string {
-	return ofRuns + slug + "/found-" + short(commit)
+	return ofRuns + slug + "/found-" + git.Short(commit)
 }
 
 // UnverifiedBranch returns the branch for commits of the run branch without a verified event.
 func UnverifiedBranch(slug, commit string) string {
-	return "runplan/" + slug + "/unverified-" + short(commit)
+	return "runplan/" + slug + "/unverified-" + git.Short(commit)
 }
 
 // Rewind moves the run branch back to its position after the event upTo. It returns the branch that keeps the removed
@@ -165,7 +165,7 @@ func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, u
 		}
 	}
 	if err := repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: now, New: tip}); err != nil {
-		return "", fmt.Errorf("move %s back to %s: %w", info.Branch, short(tip), err)
+		return "", fmt.Errorf("move %s back to %s: %w", info.Branch, git.Short(tip), err)
 	}
 	return kept, nil
 }

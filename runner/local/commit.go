@@ -102,7 +102,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 		// Another agent moved the branch, so the base of the commit has not passed any gate.
 		space.Tree = ""
 		return e, fmt.Errorf("commit batch %s: another process moved its branch %s from %s meanwhile", c.Batch, branch,
-			short(c.Base))
+			git.Short(c.Base))
 	}
 	if info.Tree != c.Tree {
 		// A hook changed files. The gated tree differs from the tree to merge, so the gates run again.
@@ -244,7 +244,7 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		return e, fmt.Errorf("merge batch %s: %w", c.Batch, err)
 	}
 	e.Outcome, e.Base = runner.OutcomeMoved, tip
-	e.Reason = fmt.Sprintf("another process moved the run branch from %s to %s", short(c.Base), short(tip))
+	e.Reason = fmt.Sprintf("another process moved the run branch from %s to %s", git.Short(c.Base), git.Short(tip))
 	return e, nil
 }
 
@@ -268,5 +268,3 @@ func (w *work) leave(ctx context.Context, c runner.Command) {
 	}
 	w.pool.Release(c.Batch)
 }
-
-func short(hash string) string { return hash[:min(9, len(hash))] }

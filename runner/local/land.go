@@ -58,7 +58,7 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 	}
 	if tip != w.info.Base {
 		return fmt.Sprintf("%s moved from %s to %s during the run; merge it yourself: %s", w.info.BaseBranch,
-			short(w.info.Base), short(tip), by), nil
+			git.Short(w.info.Base), git.Short(tip), by), nil
 	}
 	_, branch, err := w.Repo.Head(ctx)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
@@ -43,11 +44,11 @@ func (s *session) progressLine(ev runner.Event) string {
 	}
 	switch ev.Kind {
 	case runner.RunStarted:
-		return fmt.Sprintf("== %s: run %s from %s, agent %s", ev.Job.Plan, s.run, short(ev.Job.Base), ev.Job.Agent)
+		return fmt.Sprintf("== %s: run %s from %s, agent %s", ev.Job.Plan, s.run, git.Short(ev.Job.Base), ev.Job.Agent)
 	case runner.RunResumed:
-		return "resumed at " + short(ev.Commit)
+		return "resumed at " + git.Short(ev.Commit)
 	case runner.BatchPassed:
-		return fmt.Sprintf("%s merged as %s after %d attempt(s)", name, short(ev.Commit), ev.Attempt)
+		return fmt.Sprintf("%s merged as %s after %d attempt(s)", name, git.Short(ev.Commit), ev.Attempt)
 	case runner.BatchFailed:
 		return name + " failed: " + ev.Reason
 	case runner.BatchSkipped:

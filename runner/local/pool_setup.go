@@ -17,6 +17,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -108,7 +109,7 @@ func (p *Pool) included() (from *os.Root, files []string, err error) {
 	if from, err = os.OpenRoot(cmp.Or(p.from, p.repo.Root)); err != nil {
 		return nil, nil, err
 	}
-	for _, g := range p.patterns() {
+	for _, g := range CopyGlobs(p.repo.Root, p.setup.Copy) {
 		if !doublestar.ValidatePattern(g) {
 			err = fmt.Errorf("%q is not a pattern for files", g)
 		} else if err = doublestar.GlobWalk(from.FS(), g, func(path string, d fs.DirEntry) error {
@@ -130,10 +131,11 @@ func (p *Pool) included() (from *os.Root, files []string, err error) {
 	return from, slices.Compact(files), nil
 }
 
-// patterns returns the globs of the files that are copied.
-func (p *Pool) patterns() []string {
-	globs := slices.Clone(p.setup.Copy)
-	data, err := os.ReadFile(filepath.Join(p.repo.Root, ".worktreeinclude"))
+// CopyGlobs returns the globs of the files that workspaces of the repository at root get: those of the settings, and
+// those of .worktreeinclude.
+func CopyGlobs(root string, settings []string) []string {
+	globs := slices.Clone(settings)
+	data, err := os.ReadFile(filepath.Join(root, ".worktreeinclude"))
 	if err != nil {
 		return globs // usually there is none
 	}
@@ -308,7 +310,7 @@ func (w *work) inSubmodules(ctx context.Context, s *Space, g glance) string {
 			return err.Error()
 		case !known:
 			return fmt.Sprintf("the agent made commit %s in submodule %s, which only this workspace has; a batch can move a "+
-				"submodule to a commit that its remote has, and to no other", short(m.Commit), m.Path)
+				"submodule to a commit that its remote has, and to no other", git.Short(m.Commit), m.Path)
 		case m.Changed:
 			return fmt.Sprintf("the agent changed files of submodule %s, which no commit of this repository can have; that is "+
 				"work for the submodule's own repository", m.Path)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
 )
@@ -82,7 +83,7 @@ func (w *work) hold(ctx context.Context, commit string) error {
 	at, now := w.refs.move(branch), unknown
 	defer func() { at(now) }()
 	if err := w.Repo.LogBranch(ctx, branch, commit); err != nil {
-		return fmt.Errorf("keep candidate %s: %w", short(commit), err)
+		return fmt.Errorf("keep candidate %s: %w", git.Short(commit), err)
 	}
 	now = commit
 	return nil

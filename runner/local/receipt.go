@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
 )
@@ -140,7 +141,7 @@ func (w *work) verify(ctx context.Context, tip string) (reopened []runner.Event,
 		m, why := w.merged[key], ""
 		switch trees[m.commit] {
 		case "":
-			why = "its commit " + short(m.commit) + " is not on the run branch"
+			why = "its commit " + git.Short(m.commit) + " is not on the run branch"
 		case m.tree:
 			if err := w.mendReceipt(key, m); err != nil {
 				return nil, err

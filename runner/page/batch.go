@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -196,7 +197,7 @@ func (v *batchView) facts(b runner.BatchSummary, lines []ledger.Line) {
 		add("tokens", "unknown for "+phrase.Count(sp.Uncounted, "attempt"))
 	}
 	if b.State == string(runner.Passed) {
-		add("commit", short(b.Commit))
+		add("commit", git.Short(b.Commit))
 	}
 	add("tests", map[bool]string{true: v.Row.Tests}[v.Row.Tests != none])
 	add("sampling", b.Sampling)

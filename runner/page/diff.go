@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner/journal"
 )
@@ -186,7 +187,7 @@ func (s *site) between(ctx context.Context, base, commit string) (diff, error) {
 	switch {
 	case out.cut:
 		d.Note = fmt.Sprintf("The change is larger than %d MB, and the rest is omitted. The whole change: git diff %s %s",
-			maxDiff>>20, short(base), short(commit))
+			maxDiff>>20, git.Short(base), git.Short(commit))
 	case len(d.Files) == 0:
 		d.Note = "Nothing was changed."
 	}

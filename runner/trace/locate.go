@@ -138,7 +138,7 @@ func (l *locator) place(ctx context.Context, b *Batch) (there bool, err error) {
 	case now == c.Hash || reached(l.head):
 		c.On, c.Where = true, "on "+l.name
 	case now != "":
-		c.On, c.Now, c.Where = true, now, fmt.Sprintf("on %s as %s, rewritten since", l.name, short(now))
+		c.On, c.Now, c.Where = true, now, fmt.Sprintf("on %s as %s, rewritten since", l.name, git.Short(now))
 	case l.aside[b.part] == c.Hash || reached(l.tip):
 		c.Where = fmt.Sprintf("on %s, not on %s", l.run, l.name)
 	case there:
@@ -189,7 +189,5 @@ func number(s string) *int {
 	}
 	return &n
 }
-
-func short(hash string) string { return hash[:min(len(hash), 9)] }
 
 func (b Batch) merged() bool { return b.State == string(runner.Passed) }

@@ -161,7 +161,7 @@ func (l *looker) merge(ctx context.Context, m Merge) ([]store.TrainingSignal, er
 	}
 	out := []store.TrainingSignal{say(Merged, new(1.0), how)}
 	if by := l.reverted(m.Commit, as, ids[m.Commit], back[m.Commit]); by != "" {
-		out = append(out, say(Reverted, new(1.0), "by "+short(by)))
+		out = append(out, say(Reverted, new(1.0), "by "+git.Short(by)))
 	} else {
 		out = append(out, say(Reverted, new(0.0), ""))
 	}
@@ -186,10 +186,10 @@ func (l *looker) landed(ctx context.Context, m Merge, id string) (commit, how st
 		return m.Commit, "", nil
 	}
 	if same := l.patches[id]; len(same) > 0 {
-		return same[0], "as " + short(same[0]), nil
+		return same[0], "as " + git.Short(same[0]), nil
 	}
 	if same := l.patches[l.squash]; len(same) > 0 {
-		return same[0], "with the whole run as " + short(same[0]), nil
+		return same[0], "with the whole run as " + git.Short(same[0]), nil
 	}
 	return "", "", nil
 }
@@ -230,5 +230,3 @@ func (l *looker) reverted(commit, as, id, inverse string) (by string) {
 	}
 	return ""
 }
-
-func short(commit string) string { return commit[:min(10, len(commit))] }

@@ -13,7 +13,6 @@ import (
 	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/rulebook"
-	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
@@ -144,7 +143,7 @@ func (c completer) batchesFor(cmd *cobra.Command, args []string) []planparse.Bat
 		if len(args) > 0 && !strings.HasPrefix(s.Run, args[0]) || len(args) == 0 && s.Status.Over() {
 			continue
 		}
-		if plan, _, err := cli.ReadPlan(watch.PlanFileOf(p, s.Plan)); err == nil {
+		if plan, _, err := cli.ReadPlan(p.PlanFile(s.Plan)); err == nil {
 			return plan.Batches
 		}
 	}

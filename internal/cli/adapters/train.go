@@ -126,7 +126,7 @@ func runTrainer(ctx context.Context, p *cli.Project, job adapters.Job) (adapters
 		return adapters.Version{}, err
 	}
 	defer log.Close()
-	reaper, err := cli.StartReaper(cli.Self())
+	reaper, err := cli.StartReaper()
 	if err != nil {
 		return adapters.Version{}, err
 	}

@@ -135,11 +135,7 @@ func blueprintCheck(ctx context.Context, p *cli.Project, units []string, live bo
 	if err != nil {
 		return err
 	}
-	state := blueprint.Candidate
-	if live {
-		state = blueprint.Live
-	}
-	all, failed, unseen := []blueprint.Checked{}, 0, 0
+	state, all, failed, unseen := stateOf(live), []blueprint.Checked{}, 0, 0
 	for _, unit := range units {
 		b, err := blueprint.Load(p.Repo.Root, unit, state)
 		if err != nil {

@@ -116,7 +116,7 @@ func promotionEnded(ctx context.Context, p lifecycle.Promotion, err error) error
 // StageGatesIn returns a function that runs the gates of given families on the whole tree of the checkout at dir.
 func StageGatesIn(ctx context.Context, p *cli.Project,
 	dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
-	reaper, err := cli.StartReaper(cli.Self())
+	reaper, err := cli.StartReaper()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -62,8 +62,9 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
 	})
 }
 
-func (o blueprintReviewOptions) state() blueprint.State {
-	if o.live {
+// stateOf returns the state of blueprints that the flag --live selects.
+func stateOf(live bool) blueprint.State {
+	if live {
 		return blueprint.Live
 	}
 	return blueprint.Candidate
@@ -112,7 +113,7 @@ func (o *blueprintReviewOptions) blueprintReview(ctx context.Context, p *cli.Pro
 		}
 	}
 	r, err := lifecycle.Prepare(ctx, p.Repo.Root,
-		lifecycle.Options{Unit: args[0], State: o.state(), Scope: o.scope, YAML: o.yaml,
+		lifecycle.Options{Unit: args[0], State: stateOf(o.live), Scope: o.scope, YAML: o.yaml,
 			Reviewer: cmp.Or(o.reviewer, "agent")},
 		d)
 	if err != nil {
@@ -144,9 +145,9 @@ func (o *blueprintReviewOptions) blueprintReview(ctx context.Context, p *cli.Pro
 
 // BlueprintDeps returns the dependencies for preparing reviews.
 func BlueprintDeps(ctx context.Context, p *cli.Project) (lifecycle.Deps, error) {
-	prompts, err := lifecycle.LoadPrompts(p.Prompts())
+	prompts, err := p.Prompts(lifecycle.LoadPrompts)
 	if err != nil {
-		return lifecycle.Deps{}, cli.Usage(err, "correct the project's prompts, or remove them")
+		return lifecycle.Deps{}, err
 	}
 	o, err := judge.SummaryOptions(ctx, p.App, p.Repo.Root)
 	if err != nil {
@@ -188,7 +189,7 @@ func blueprintAnswer(p *cli.Project, unit string, o *blueprintReviewOptions) err
 	if err != nil {
 		return err
 	}
-	r, rec, err := lifecycle.Answered(p.Repo.Root, unit, o.state(), text, o.session, time.Now())
+	r, rec, err := lifecycle.Answered(p.Repo.Root, unit, stateOf(o.live), text, o.session, time.Now())
 	switch {
 	case errors.Is(err, lifecycle.ErrNotCold):
 		return cli.Fail(cli.ExitFailed, err, "have it reviewed by a session that did not write it")

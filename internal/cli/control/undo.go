@@ -40,8 +40,8 @@ func undo(ctx context.Context, p *cli.Project, args []string) error {
 	}
 	defer lock.Release()
 	if s.Undone != "" {
-		return cli.Usage(fmt.Errorf("run %s was undone by commit %s", s.Run[:8], cli.Short(s.Undone)),
-			"to restore its changes: git revert %s", cli.Short(s.Undone))
+		return cli.Usage(fmt.Errorf("run %s was undone by commit %s", s.Run[:8], git.Short(s.Undone)),
+			"to restore its changes: git revert %s", git.Short(s.Undone))
 	}
 	tip, err := landedOn(ctx, p, s)
 	if err != nil {
@@ -49,33 +49,33 @@ func undo(ctx context.Context, p *cli.Project, args []string) error {
 	}
 	tree, conflicts, err := p.Repo.Rebased(ctx, s.Commit, tip, s.Base) // the change from the landed tip back to its base
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	if len(conflicts) > 0 {
 		return cli.Usage(fmt.Errorf("undo run %s: later commits changed the same lines of %s", s.Run[:8],
 			redact.Clean(strings.Join(conflicts[:min(len(conflicts), 5)], ", "))),
-			"revert it by hand: git revert %s..%s", cli.Short(s.Base), cli.Short(s.Commit))
+			"revert it by hand: git revert %s..%s", git.Short(s.Base), git.Short(s.Commit))
 	}
 	if now, err := p.Repo.TreeOf(ctx, tip); err == nil && now == tree {
 		return cli.Usage(fmt.Errorf("undo run %s: all of its changes on %s were already reverted", s.Run[:8],
-			redact.Clean(s.BaseBranch)), "see who reverted it: git log %s..%s", cli.Short(s.Commit), cli.Short(tip))
+			redact.Clean(s.BaseBranch)), "see who reverted it: git log %s..%s", git.Short(s.Commit), git.Short(tip))
 	}
 	commit, err := p.Repo.CommitTree(ctx, tree, tip, undoMessage(s))
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	if err := advance(ctx, p, s.BaseBranch, tip, commit); err != nil {
 		return err
 	}
-	why := fmt.Sprintf("undone by %s: commit %s reverts what it landed on %s", person(ctx, p), cli.Short(commit),
+	why := fmt.Sprintf("undone by %s: commit %s reverts what it landed on %s", person(ctx, p), git.Short(commit),
 		s.BaseBranch)
 	if err := writeAfterwards(ctx, p,
 		runner.Event{Run: s.Run, Kind: runner.Undone, Commit: commit, Base: tip, Reason: why}); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.Stdout, "run %s is undone: commit %s on %s reverts %s\nto restore its changes: git revert %s\n",
-		s.Run[:8], cli.Short(commit), ui.Sanitize(s.BaseBranch), phrase.Count(s.Tally().Merged, "batch", "batches"),
-		cli.Short(commit))
+		s.Run[:8], git.Short(commit), ui.Sanitize(s.BaseBranch), phrase.Count(s.Tally().Merged, "batch", "batches"),
+		git.Short(commit))
 	return nil
 }
 
@@ -83,7 +83,7 @@ func undo(ctx context.Context, p *cli.Project, args []string) error {
 func landedOn(ctx context.Context, p *cli.Project, s runner.Summary) (tip string, err error) {
 	if s.BaseBranch == "" {
 		return "", cli.Usage(fmt.Errorf("run %s started from a detached HEAD, so it landed on no branch", s.Run[:8]),
-			"its commits: git log %s..%s", cli.Short(s.Base), cli.Short(s.Commit))
+			"its commits: git log %s..%s", git.Short(s.Base), git.Short(s.Commit))
 	}
 	if tip, err = p.Repo.Resolve(ctx, "refs/heads/"+s.BaseBranch); err != nil {
 		return "", err
@@ -133,7 +133,7 @@ func advance(ctx context.Context, p *cli.Project, branch, tip, commit string) er
 func undoMessage(s runner.Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Undo runplan run of %s\n\nThis reverts run %s, commits %s..%s:\n\n",
-		phrase.Cut(redact.Clean(cmp.Or(s.Title, s.Plan)), 60), s.Run[:8], cli.Short(s.Base), cli.Short(s.Commit))
+		phrase.Cut(redact.Clean(cmp.Or(s.Title, s.Plan)), 60), s.Run[:8], git.Short(s.Base), git.Short(s.Commit))
 	for _, batch := range s.Batches {
 		if runner.Status(batch.State) == runner.Passed {
 			fmt.Fprintf(&b, "- batch %s: %s\n", redact.Clean(batch.Number), redact.Clean(batch.Title))

@@ -145,13 +145,13 @@ func tryAgent(ctx context.Context, a *cli.App, name string) error {
 	}
 	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer release()
-	if c.Reaper, err = cli.StartReaper(cli.Self()); err != nil {
+	if c.Reaper, err = cli.StartReaper(); err != nil {
 		return err
 	}
 	defer c.Reaper.Close()
 	dir, err := os.MkdirTemp("", "runplan-doctor-")
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	defer os.RemoveAll(dir)
 	var list []tried
@@ -179,11 +179,11 @@ func tryAgent(ctx context.Context, a *cli.App, name string) error {
 func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief string) (tried, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
-		return tried{}, cli.Fail(cli.ExitCannotRun, err, "")
+		return tried{}, err
 	}
 	temp, err := os.MkdirTemp(dir, "temp-")
 	if err != nil {
-		return tried{}, cli.Fail(cli.ExitCannotRun, err, "")
+		return tried{}, err
 	}
 	env := append(redact.AgentEnv(a.Environ, nil), "TMPDIR="+temp)
 	git := func(args ...string) (string, error) {
@@ -191,7 +191,7 @@ func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief
 		return string(out), err
 	}
 	if _, err := git("init", "--quiet"); err != nil {
-		return tried{}, cli.Fail(cli.ExitCannotRun, err, "")
+		return tried{}, err
 	}
 	began := time.Now()
 	res, err := command.New(c).Run(ctx, agents.Task{
@@ -211,7 +211,7 @@ func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief
 	}
 	names, err := git("ls-files", "-z", "--others", "--cached")
 	if err != nil {
-		return t, cli.Fail(cli.ExitCannotRun, err, "")
+		return t, err
 	}
 	t.Files = append(t.Files, strings.FieldsFunc(names, func(r rune) bool { return r == 0 })...)
 	if t.OK && strings.Contains(brief, trialFile) {

@@ -62,7 +62,7 @@ func trySandbox(ctx context.Context, a *cli.App, name string) error {
 	case errors.Is(err, sandbox.ErrUnusable):
 		return cli.Fail(cli.ExitFailed, err, "%s", sandboxRemedy(spec.Kind))
 	case err != nil:
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	bad := 0
 	var rows ui.Rows

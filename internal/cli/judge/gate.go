@@ -36,7 +36,6 @@ type GateOptions struct {
 	Base         string
 	all          bool
 	only         []string
-	JSON         bool
 	list         bool
 	requireTests bool
 	strictAST    bool
@@ -52,7 +51,7 @@ type GateOptions struct {
 // NewGateCommand returns the command gate.
 func NewGateCommand(a *cli.App) *cobra.Command {
 	var o GateOptions
-	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true}, &cobra.Command{
+	return a.Command(cli.With{Exits: "0 1 2 5 130", Trust: true, JSON: "a JSON object"}, &cobra.Command{
 		Use:   "gate",
 		Short: "Run the gates on the working tree",
 		Long: `Run the gates on the working tree as it is: linters, type checks, tests, secrets and what
@@ -77,15 +76,11 @@ and the exit status is 5.`,
 		},
 		RunE: a.InProject(o.gate),
 	}, func(f *cli.Flags) {
-		f.StringVar(&o.Base, "base", "", "commit or branch to compare with")
+		o.common(f)
 		f.BoolVar(&o.all, "all", false, "check the whole tree, not only the change")
 		f.StringSliceVar(&o.only, "only", nil, "names of the gates to run; lint means all lint:* gates")
-		f.BoolVar(&o.JSON, "json", false, "print a JSON object")
 		f.BoolVar(&o.Baseline, "baseline", false,
 			"run failing gates on the base as well: failures of the base are shown and do not block (on with --base)")
-		f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
-		f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
-		f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
 		f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the step summary of the workflow")
 		f.StringSliceVar(&o.regression.files, "regression", nil,
 			"test that must fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
@@ -100,6 +95,14 @@ and the exit status is 5.`,
 		f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
 		f.BoolVar(&o.strictAST, "strict-ast", false, cli.StrictASTUse)
 	})
+}
+
+// common adds the flags that gate and review share.
+func (o *GateOptions) common(f *cli.Flags) {
+	f.StringVar(&o.Base, "base", "", "commit or branch to compare with")
+	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
+	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
+	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
 }
 
 // Inspection is one check of the working tree by "runplan gate".
@@ -126,7 +129,7 @@ type Inspection struct {
 // must call done.
 func Inspect(ctx context.Context, p *cli.Project, books *rulebook.RuleBooks, o GateOptions,
 	more ...gates.Gate) (x *Inspection, done func()) {
-	x = &Inspection{Project: p, Options: o, Rules: books, Reaper: &LateReaper{Self: cli.Self()},
+	x = &Inspection{Project: p, Options: o, Rules: books, Reaper: &LateReaper{Start: cli.StartReaper},
 		tree: sync.OnceValue(func() written { return writtenAt(ctx, p.Repo, o.Base) })}
 	if !o.list { // --list runs nothing
 		go x.tree()
@@ -247,7 +250,7 @@ func (x *Inspection) list(ctx context.Context) error {
 		rows.Add(l.Name, l.Kind, l.Cost, blocks, l.State, ui.Cut(ui.Sanitize(found), 80, "…"),
 			ui.Cut(ui.Sanitize(l.Command), 100, "…"))
 	}
-	if x.Options.JSON {
+	if x.Project.JSON {
 		return cli.AsJSON(x.Project.Stdout, all)
 	}
 	return ui.Table(x.Project.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
@@ -312,7 +315,7 @@ func (x *Inspection) look(ctx context.Context) error {
 	list, at := watched(list)
 	line := status(x.Project.App, at.text)
 	verdict, blind, err := gates.RunAll(ctx, list, x.Subject, func(r gates.Report) {
-		if !x.Options.JSON && r.Command != "" && line == nil { // the command may take long
+		if !x.Project.JSON && r.Command != "" && line == nil { // the command may take long
 			fmt.Fprintf(x.Project.Stderr, "%s: %s\n", r.Gate, r.Status)
 		}
 	})
@@ -337,7 +340,7 @@ func (x *Inspection) look(ctx context.Context) error {
 	if err := x.export(report.Run{Version: cli.Version(), Verdict: verdict, Base: x.Subject.Base}); err != nil {
 		return err
 	}
-	if err := outcomeOf(verdict, blind); x.Options.JSON || len(blind) > 0 {
+	if err := outcomeOf(verdict, blind); x.Project.JSON || len(blind) > 0 {
 		return err
 	} else if err != nil {
 		f := &cli.Failure{Code: cli.ExitFailed, Err: errors.New("")} // the last line of the output has the error
@@ -403,7 +406,7 @@ func (x *Inspection) prepare(ctx context.Context) (err error) {
 	}
 	changes, err := x.Subject.Diff.Changes(ctx)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	for _, c := range changes {
 		x.Subject.Changed = append(x.Subject.Changed, c.Path)

@@ -42,7 +42,7 @@ func (x *Inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 	x.store = cache.Store{Dir: l.GateCache(), Seal: s}
 	complete, err := x.store.Complete(ctx, x.Project.Repo, x.Subject.Tree)
 	if err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+		return nil, err
 	}
 	if !complete {
 		return list, nil
@@ -112,14 +112,10 @@ func (x *Inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 		return nil, err
 	}
 	subject.Reaper = reaper
-	c := x.Project.Config.Workspace
 	return &local.Baseline{
 		Home: x.Project.CacheDir(), Environ: x.Project.Environ,
 		Repo: x.Project.Repo, Layout: x.Project.Layout, Settings: x.Settings, Subject: subject,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.Project.Environ,
-			Reaper: reaper},
-		Note:   x.Project.Warn,
-		Recall: x.recorded,
+		Setup: x.Project.WorkspaceSetup(reaper), Note: x.Project.Warn, Recall: x.recorded,
 		Remember: func(info gates.Info, s gates.Subject, r gates.Report) {
 			if k := x.recordKey(info, s); k != "" && info.Pure {
 				_ = x.store.Put(k, r) // without the entry, the base is checked again

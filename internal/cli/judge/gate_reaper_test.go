@@ -8,6 +8,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/cache"
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
@@ -16,6 +17,9 @@ func TestReaperStartsOnDemand(t *testing.T) {
 	program, err := exec.LookPath("true")
 	if err != nil {
 		tooltest.Missing(t, err, "a program called true stands for the reaper")
+	}
+	late := func(program string) *LateReaper {
+		return &LateReaper{Start: func() (*proc.Reaper, error) { return proc.StartReaper([]string{program}) }}
 	}
 	for name, tt := range map[string]struct {
 		info     gates.Info
@@ -33,7 +37,7 @@ func TestReaperStartsOnDemand(t *testing.T) {
 			store := cache.Store{Dir: filepath.Join(t.TempDir(), "store")}
 			supplied := false
 			for i, want := range tt.started {
-				r := &LateReaper{Self: program}
+				r := late(program)
 				g := gates.New(tt.info, func(_ context.Context, l *gates.Look) error {
 					supplied = l.Subject().Reaper != nil
 					return nil
@@ -42,7 +46,7 @@ func TestReaperStartsOnDemand(t *testing.T) {
 				if _, err := g.Check(t.Context(), gates.Subject{Dir: t.TempDir(), Tree: "t"}); err != nil {
 					t.Fatal(err)
 				}
-				if started := r.Reaper != nil; started != want {
+				if started := r.reaper != nil; started != want {
 					t.Errorf("look %d: started: %t", i+1, started)
 				}
 				r.Close()
@@ -52,7 +56,7 @@ func TestReaperStartsOnDemand(t *testing.T) {
 			}
 		})
 	}
-	r := &LateReaper{Self: filepath.Join(t.TempDir(), "none")}
+	r := late(filepath.Join(t.TempDir(), "none"))
 	g := underReaper([]gates.Gate{gates.New(gates.Info{Name: "g", Cost: gates.Cheap},
 		func(context.Context, *gates.Look) error { return nil })}, r)[0]
 	if _, err := g.Check(t.Context(), gates.Subject{}); err == nil {

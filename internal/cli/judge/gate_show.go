@@ -22,7 +22,7 @@ import (
 )
 
 func (x *Inspection) show(v gates.Verdict) error {
-	if x.Options.JSON {
+	if x.Project.JSON {
 		return cli.AsJSON(x.Project.Stdout, struct {
 			Verdict gates.Status     `json:"verdict"`
 			Base    string           `json:"base,omitempty"`
@@ -59,7 +59,7 @@ func (x *Inspection) export(r report.Run) error {
 		return nil
 	}
 	out := x.Project.Stdout
-	if x.Options.JSON {
+	if x.Project.JSON {
 		out = x.Project.Stderr // standard output must contain only one JSON object; GitHub reads both streams
 	}
 	if err := report.GitHub(out, r); err != nil {

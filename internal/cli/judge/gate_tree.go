@@ -39,7 +39,7 @@ func (c comparison) String() string {
 	if c.Commit == "" {
 		return ui.Sanitize(c.Why)
 	}
-	return ui.Sanitize(cli.Short(c.Commit) + ", " + c.Why)
+	return ui.Sanitize(git.Short(c.Commit) + ", " + c.Why)
 }
 
 // writtenAt collects all git inputs of a check. In most checks nothing changed, and starting git takes most of the
@@ -168,14 +168,11 @@ func level(named map[string]string, head string) bool {
 func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison, error) {
 	head, branch, err := repo.Head(ctx)
 	if err != nil && !errors.Is(err, git.ErrNoCommits) {
-		return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
+		return comparison{}, err
 	}
 	if head == "" && given == "" {
 		empty, err := repo.EmptyTree(ctx)
-		if err != nil {
-			return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
-		}
-		return comparison{Tree: empty, Why: "nothing: there is no commit yet"}, nil
+		return comparison{Tree: empty, Why: "nothing: there is no commit yet"}, err
 	}
 	name, commit := given, ""
 	if given != "" {
@@ -191,7 +188,7 @@ func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison,
 		common, err := repo.MergeBase(ctx, commit, head)
 		switch {
 		case err != nil:
-			return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
+			return comparison{}, err
 		case common == "" && given != "":
 			c = comparison{Commit: commit, Why: name + ", which has no common history with the checkout"}
 		case common != "" && common != head:
@@ -202,8 +199,6 @@ func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison,
 	} else if commit != "" {
 		c = comparison{Commit: commit, Why: name}
 	}
-	if c.Tree, err = repo.TreeOf(ctx, c.Commit); err != nil {
-		return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
-	}
-	return c, nil
+	c.Tree, err = repo.TreeOf(ctx, c.Commit)
+	return c, err
 }

@@ -156,23 +156,19 @@ func Detected(ctx context.Context, repo *git.Repo) *gates.Detection {
 // LateReaper starts the reaper only when a program may be started. The reaper ends runplan's children if runplan is
 // killed. Starting it takes as long as starting runplan, and a check that hits the cache starts no program.
 type LateReaper struct {
-	Self   string
-	Once   sync.Once
-	Reaper *proc.Reaper
+	Start  func() (*proc.Reaper, error)
+	once   sync.Once
+	reaper *proc.Reaper
 	err    error
 }
 
 func (l *LateReaper) get() (*proc.Reaper, error) {
-	l.Once.Do(func() { l.Reaper, l.err = cli.StartReaper(l.Self) })
-	return l.Reaper, l.err
+	l.once.Do(func() { l.reaper, l.err = l.Start() })
+	return l.reaper, l.err
 }
 
 // Close ends the reaper if it is running.
-func (l *LateReaper) Close() {
-	if l.Reaper != nil {
-		l.Reaper.Close()
-	}
-}
+func (l *LateReaper) Close() { l.reaper.Close() }
 
 // supervised is a gate that registers its programs with the reaper.
 type supervised struct {

@@ -24,14 +24,11 @@ import (
 
 // ReviewOptions are the flags of review.
 type ReviewOptions struct {
-	base     string
+	gate     GateOptions
 	only     []int
 	selfFix  bool
 	feedback string
 	plan     string
-	sarif    string
-	junit    string
-	noCache  bool
 	accept   string
 	refute   string
 	reason   string
@@ -68,14 +65,11 @@ one it is the last commit. Nothing in the tree is changed.`,
 		Args: cobra.NoArgs,
 		RunE: a.InProject(o.reviewChange),
 	}, func(f *cli.Flags) {
-		f.StringVar(&o.base, "base", "", "commit or branch to compare with")
+		o.gate.common(f)
 		f.IntSliceVar(&o.only, "only", nil, "numbers of the passes to run")
 		f.BoolVar(&o.selfFix, "self-fix", false, "the change answers a feedback: run pass 7 too; needs --feedback")
 		f.StringVar(&o.feedback, "feedback", "", "file with the feedback that the change answers")
 		f.StringVar(&o.plan, "plan", "", "file with the request: a plan, a batch, an issue")
-		f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
-		f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
-		f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
 		f.StringVar(&o.accept, "accept", "", "id of a finding that is right but will not be fixed; needs --reason")
 		f.StringVar(&o.refute, "refute", "", "id of a finding that is wrong; needs --reason")
 		f.StringVar(&o.reason, "reason", "", "why a finding is accepted or refuted")
@@ -96,11 +90,11 @@ func (o *ReviewOptions) reviewChange(ctx context.Context, p *cli.Project, _ []st
 	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	if in.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
-		return cli.Usage(err, "correct the project's prompts, or remove them")
+	if in.Prompts, err = p.Prompts(review.LoadPrompts); err != nil {
+		return err
 	}
-	x, done := Inspect(ctx, p, rulebook.OpenRuleBooks(ctx, p), GateOptions{Base: o.base,
-		Baseline: o.base != "", JSON: p.JSON, noCache: o.noCache, sarif: o.sarif, junit: o.junit}, ReviewGates(p)...)
+	o.gate.Baseline = o.gate.Base != ""
+	x, done := Inspect(ctx, p, rulebook.OpenRuleBooks(ctx, p), o.gate, ReviewGates(p)...)
 	defer done()
 	ctx, stop := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer stop()
@@ -183,7 +177,7 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 		return err
 	}
 	in.Ledger = ledger
-	if !x.Options.JSON {
+	if !x.Project.JSON {
 		in.Watch = func(_ int, r gates.Report) {
 			if r.Command != "" { // the command may take long
 				fmt.Fprintf(x.Project.Stderr, "%s: %s\n", r.Gate, r.Status)
@@ -204,7 +198,7 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 		err = in.Ledger.Write(file)
 	}
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	x.keepLogs(&v)
 	if err := x.showReview(x.Project.Stdout, v); err != nil {

@@ -31,14 +31,7 @@ func (x *Inspection) Reviewers(ctx context.Context) []review.Reviewer {
 	var out []review.Reviewer
 	for _, name := range slices.Sorted(maps.Keys(c.Review.Reviewers)) {
 		r := c.Review.Reviewers[name]
-		m := ReviewerModel(c, name, r)
-		o := options
-		if r.Timeout > 0 {
-			o.Timeout = time.Duration(r.Timeout)
-		}
-		if m.Provider == llm.Command {
-			o.PassEnv = r.PassEnv
-		}
+		m, o := ReviewerModel(c, name, options)
 		out = append(out, review.Reviewer{Name: name, Vendor: cmp.Or(r.Vendor, vendorOf(m)), Passes: r.Passes, Model: m,
 			LLM: ask(o, m)})
 	}
@@ -80,8 +73,9 @@ func (x *Inspection) completer(o llm.Options, m llm.Model) llm.Completer {
 	})
 }
 
-// ReviewerModel returns the model that a reviewer of the settings names.
-func ReviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
+// ReviewerModel returns the model that a reviewer of the settings names, and the options o with its own ones.
+func ReviewerModel(c *config.Loaded, name string, o llm.Options) (llm.Model, llm.Options) {
+	r := c.Review.Reviewers[name]
 	m := llm.Model{
 		Role: llm.Reasoning, Name: r.Model, Provider: r.Provider, BaseURL: cmp.Or(r.BaseURL, c.Models.BaseURL),
 		Command:   r.Command,
@@ -90,10 +84,14 @@ func ReviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
 		Source:    "review.reviewers." + name,
 	}
 	m.Provider = cmp.Or(m.Provider, llm.Ollama)
-	if m.Provider == llm.Command {
-		m.BaseURL = ""
+	if r.Timeout > 0 {
+		o.Timeout = time.Duration(r.Timeout)
 	}
-	return m
+	o.PassEnv = nil
+	if m.Provider == llm.Command {
+		m.BaseURL, o.PassEnv = "", r.PassEnv
+	}
+	return m, o
 }
 
 func vendorOf(m llm.Model) string {
@@ -125,10 +123,9 @@ func (x *Inspection) author(ctx context.Context) review.Author {
 func ReviewOutlets(p *cli.Project) []cli.Outlet {
 	var out []cli.Outlet
 	for _, name := range slices.Sorted(maps.Keys(p.Config.Review.Reviewers)) {
-		r := p.Config.Review.Reviewers[name]
-		m := ReviewerModel(p.Config, name, r)
+		m, o := ReviewerModel(p.Config, name, llm.Options{})
 		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and the request", When: "runplan review"}
-		w = w.ToModel(m.Provider, r.PassEnv, m.BaseURL)
+		w = w.ToModel(m.Provider, o.PassEnv, m.BaseURL)
 		if m.Provider == llm.Command {
 			w.To = "wherever " + m.Command[0] + " sends it"
 		}
@@ -160,9 +157,9 @@ func (x *Inspection) BlueprintReviewer(ctx context.Context) (*lifecycle.Reviewer
 	if !ok {
 		return nil, nil
 	}
-	prompts, err := lifecycle.LoadPrompts(p.Prompts())
+	prompts, err := p.Prompts(lifecycle.LoadPrompts)
 	if err != nil {
-		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
+		return nil, err
 	}
 	return &lifecycle.Reviewer{
 		Deps: lifecycle.Deps{Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: x.Subject.Redact},

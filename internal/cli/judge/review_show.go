@@ -20,7 +20,7 @@ import (
 )
 
 func (x *Inspection) showReview(w io.Writer, v review.Review) error {
-	if x.Options.JSON {
+	if x.Project.JSON {
 		return cli.AsJSON(w, v)
 	}
 	var rows ui.Rows
@@ -179,7 +179,7 @@ func decideFinding(ctx context.Context, p *cli.Project, o *ReviewOptions) error 
 		return cli.Usage(err, "open on this branch: %s", strings.Join(ids, ", "))
 	}
 	if err := l.Write(file); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s: %s [%s]\n", e.State, entryLine(e), e.ID)
 	return err

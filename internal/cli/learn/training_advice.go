@@ -45,24 +45,20 @@ func (o *advice) adviser(ctx context.Context, p *cli.Project, stage llm.Stage, t
 	if err := budget.Validate(); err != nil {
 		return none, cli.Usage(err, "lower models.max_tokens, or give a larger window if the model takes it")
 	}
-	prompts, err := advise.LoadPrompts(p.Prompts())
+	prompts, err := p.Prompts(advise.LoadPrompts)
 	if err != nil {
-		return none, cli.Usage(err, "correct the project's prompts, or remove them")
+		return none, err
 	}
 	if err := p.TrustConfig(); err != nil {
 		return none, err
 	}
 	asked := 0
-	logged := p.Logged(llm.New(p.ModelOptions(nil)), task, string(stage))
+	logged := cli.Explained(p.Logged(llm.New(p.ModelOptions(nil)), task, string(stage)))
 	return advise.Adviser{Model: m, Prompts: prompts, Budget: budget, Redact: adapters.Guard(p).Redact,
 		LLM: llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 			asked++
 			fmt.Fprintf(p.Stderr, "question %d to model %s\n", asked, ui.Sanitize(m.Label()))
-			res, err := logged.Complete(ctx, r)
-			if err != nil {
-				err = cli.ModelTrouble(ctx, err)
-			}
-			return res, err
+			return logged.Complete(ctx, r)
 		})}, nil
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/patterns"
-	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/history"
 	"github.com/runplan/runplan/training/license"
 )
@@ -73,13 +72,13 @@ func (o *bootstrapOptions) bootstrapExamples(ctx context.Context, p *cli.Project
 	h := o.Options
 	h.Repo, h.Version, h.License = p.Repo, cli.Version(), license.Of(os.DirFS(p.Repo.Root))
 	if h.Program, err = p.AstGrep(ctx); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
-	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err == nil {
-		h.Solver, err = solver.LoadPrompts(p.Prompts())
+	if h.Retrieval, err = p.Prompts(retrieve.LoadPrompts); err == nil {
+		h.Solver, err = p.Prompts(solver.LoadPrompts)
 	}
 	if err != nil {
-		return cli.Usage(err, "correct the prompt, or remove it to use the built-in one")
+		return err
 	}
 	h.Budget = history.DefaultBudget()
 	if b := p.Config.Budget; b.ContextWindow > 0 {
@@ -122,12 +121,8 @@ func (o *bootstrapOptions) check() (err error) {
 	case o.Max < 0:
 		return cli.Usage(fmt.Errorf("--max is %d", o.Max), "give a number of commits, or 0 for all")
 	}
-	for _, s := range o.stages {
-		if !slices.Contains(history.Stages(), training.Stage(s)) {
-			return cli.Usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s",
-				strings.Trim(fmt.Sprint(history.Stages()), "[]"))
-		}
-		o.Stages = append(o.Stages, training.Stage(s))
+	if o.Stages, err = stagesOf(o.stages, history.Stages()); err != nil {
+		return err
 	}
 	o.Since, err = dayOf(o.since)
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -89,7 +90,7 @@ func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.
 		}
 		list, err := outcomes.Look(ctx, p.Repo, r, days, time.Now())
 		if err != nil {
-			return nil, 0, cli.Fail(cli.ExitCannotRun, err, "")
+			return nil, 0, err
 		}
 		found, batches = append(found, list...), batches+len(r.Merges)
 	}
@@ -101,7 +102,7 @@ func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int) error
 	var rows ui.Rows
 	for _, s := range changed {
 		shown = append(shown, outcomeShown{s.Task, s.Commit, s.Name, s.Value, s.Note})
-		rows.Add(s.Task, ui.Cut(s.Commit, 10, ""), s.Name, phrase.Known("%.2f", s.Value), s.Note)
+		rows.Add(s.Task, git.Short(s.Commit), s.Name, phrase.Known("%.2f", s.Value), s.Note)
 	}
 	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {

@@ -88,11 +88,15 @@ remains, of the environment, the settings, copied files or training.canaries, th
 	})
 }
 
-func checkStage(name string) error {
-	if slices.Contains(training.Stages(), training.Stage(name)) {
-		return nil
+// stagesOf returns the stages that a flag names, of those in known.
+func stagesOf(names []string, known []training.Stage) (out []training.Stage, err error) {
+	for _, name := range names {
+		if !slices.Contains(known, training.Stage(name)) {
+			return nil, cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(name)), "stages are %s", phrase.List(known))
+		}
+		out = append(out, training.Stage(name))
 	}
-	return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(name)), "stages are %s", phrase.List(training.Stages()))
+	return out, nil
 }
 
 func (o *trainingPairsOptions) trainingPairs(ctx context.Context, p *cli.Project, _ []string) error {
@@ -103,11 +107,8 @@ func (o *trainingPairsOptions) trainingPairs(ctx context.Context, p *cli.Project
 	if err != nil {
 		return err
 	}
-	for _, s := range o.stages {
-		if err := checkStage(s); err != nil {
-			return err
-		}
-		options.Stages = append(options.Stages, training.Stage(s))
+	if options.Stages, err = stagesOf(o.stages, training.Stages()); err != nil {
+		return err
 	}
 	s, done, err := loggedSource(ctx, p)
 	if err != nil {

@@ -73,25 +73,21 @@ The plan is a TOML file for you to edit; runplan training curate reads it.
 	return cmd
 }
 
-// stoppable returns the RunE function of a command that writes all or nothing, see [interrupted].
+// stoppable returns the RunE function of a command that writes all or nothing.
 func stoppable(a *cli.App, do func(context.Context, *cli.Project, []string) error) func(*cobra.Command,
 	[]string) error {
 	return a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-		return interrupted(ctx, do(ctx, p, args))
+		err := do(ctx, p, args)
+		if err != nil && ctx.Err() != nil {
+			return cli.Interrupted("nothing was written", "")
+		}
+		return err
 	})
-}
-
-// interrupted sets the exit code of an error that a signal caused.
-func interrupted(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return cli.Interrupted("nothing was written", "")
-	}
-	return err
 }
 
 func (o *trainingPlanOptions) trainingPlan(ctx context.Context, p *cli.Project, _ []string) error {
 	if o.stage != "" {
-		if err := checkStage(o.stage); err != nil {
+		if _, err := stagesOf([]string{o.stage}, training.Stages()); err != nil {
 			return err
 		}
 	}

@@ -93,17 +93,16 @@ func (o *trainingTasksOptions) exportTasks(ctx context.Context, p *cli.Project, 
 	if err := p.TrustConfig(); err != nil {
 		return err
 	}
-	if x.Reaper, err = cli.StartReaper(cli.Self()); err != nil {
+	if x.Reaper, err = cli.StartReaper(); err != nil {
 		return err
 	}
 	defer x.Reaper.Close()
-	guard, w := adapters.Guard(p), p.Config.Workspace
+	guard := adapters.Guard(p)
 	x.Version = cli.Version()
 	x.Repo, x.License, x.Redact, x.Canary = p.Repo, license.Of(os.DirFS(p.Repo.Root)), guard.Redact, guard.Canary
-	rooms, err := local.NewRooms(ctx, p.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
-		Timeout: time.Duration(w.SetupTimeout), Env: p.Environ, Reaper: x.Reaper}, p.Environ, p.Warn)
+	rooms, err := local.NewRooms(ctx, p.CacheDir(), p.Repo, p.Layout, p.WorkspaceSetup(x.Reaper), p.Environ, p.Warn)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	defer func() {
 		if err := rooms.Close(ctx); err != nil {

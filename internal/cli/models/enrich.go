@@ -61,9 +61,9 @@ func (o *enrichOptions) enrichIndex(ctx context.Context, p *cli.Project, _ []str
 		return err
 	}
 	defer r.Close()
-	prompts, err := enrich.LoadPrompts(p.Prompts())
+	prompts, err := p.Prompts(enrich.LoadPrompts)
 	if err != nil {
-		return cli.Usage(err, "correct the project's prompts, or remove them")
+		return err
 	}
 	d := enrich.Deps{
 		Base: r.base, Repo: r.repo, Root: p.Repo.Root, Task: cli.NewTaskID(), LLM: r.LLM, Model: r.Router.Model,

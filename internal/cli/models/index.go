@@ -86,11 +86,11 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, find func() (pattern
 	o indexOptions) error {
 	program, err := find()
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	layout := journal.LayoutOf(repo.Root)
 	if err := layout.Make(); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	db, err := store.OpenCurated(ctx, cli.CuratedFile(repo))
 	if err != nil {

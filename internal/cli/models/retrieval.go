@@ -117,9 +117,7 @@ func openAsking(ctx context.Context, p *cli.Project, role llm.Role, window int, 
 	}
 	err = openModels(ctx, p.App, r, role, window, reaper)
 	if err == nil {
-		if r.prompts, err = retrieve.LoadPrompts(p.Prompts()); err != nil {
-			err = cli.Usage(err, "correct the project's prompts, or remove them")
-		}
+		r.prompts, err = p.Prompts(retrieve.LoadPrompts)
 	}
 	if err != nil {
 		r.Close()

@@ -141,9 +141,7 @@ func OpenSolving(ctx context.Context, p *cli.Project, s Solving, reaper *proc.Re
 		_, err = r.Router.Model(execute)
 	}
 	if err = cli.ModelTrouble(ctx, err); err == nil {
-		if r.Solver, err = solver.LoadPrompts(p.Prompts()); err != nil {
-			err = cli.Usage(err, "correct the project's prompts, or remove them")
-		}
+		r.Solver, err = p.Prompts(solver.LoadPrompts)
 	}
 	if err != nil {
 		r.Close()

@@ -55,7 +55,7 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 func enqueue(ctx context.Context, p *cli.Project, w feedback.Words) error {
 	w.At = time.Now()
 	if err := p.Layout.Make(); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	s, err := store.OpenFeedback(ctx, p.Layout.Feedback())
 	if err != nil {

@@ -179,7 +179,7 @@ func processInbox(ctx context.Context, p *cli.Project, _ []string) error {
 		return nil
 	}
 	if err := p.Layout.Make(); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	journal, err := store.OpenJournal(ctx, p.Layout.Journal())
 	if err != nil {

@@ -16,21 +16,19 @@ import (
 
 // NewNotifyCommand returns the command notify.
 func NewNotifyCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "notify",
-		Short: "Send notifications about runs",
-		Long: `Runs notify a program or a web address if they need a person, wait for a limit, have used
+	return cli.Group("notify", "Send notifications about runs",
+		`Runs notify a program or a web address if they need a person, wait for a limit, have used
 most of their cost limit, failed or are done. [notify] in .runplan/config.toml or in your own file configures it:
 
   [notify]
   command = ["notify-send", "runplan"]     # gets one JSON object on standard input
   webhook = "https://example.org/hook"     # gets the same by POST
 
-docs/notifications.md describes the messages, with examples.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	test := a.Command(cli.With{Exits: "0 1 2 5", Trust: true}, &cobra.Command{
+docs/notifications.md describes the messages, with examples.`, newNotifyTestCommand(a))
+}
+
+func newNotifyTestCommand(a *cli.App) *cobra.Command {
+	return a.Command(cli.With{Exits: "0 1 2 5", Trust: true}, &cobra.Command{
 		Use:   "test",
 		Short: "Send a message to try the hook",
 		Long:  "Send a message for the event test to the configured hook, and report the result.",
@@ -43,7 +41,7 @@ docs/notifications.md describes the messages, with examples.`,
 			if err := p.TrustConfig(); err != nil {
 				return err
 			}
-			reaper, err := cli.StartReaper(cli.Self())
+			reaper, err := cli.StartReaper()
 			if err != nil {
 				return err
 			}
@@ -58,6 +56,4 @@ docs/notifications.md describes the messages, with examples.`,
 			return nil
 		}),
 	})
-	cmd.AddCommand(test)
-	return cmd
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -34,9 +35,9 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.`,
 			if since <= 0 {
 				return cli.Usage(errors.New("--since must be in the past"), "such as --since 72h")
 			}
-			prompts, err := trust.LoadPrompts(p.Prompts())
+			prompts, err := p.Prompts(trust.LoadPrompts)
 			if err != nil {
-				return cli.Usage(err, "correct the project's prompts, or remove them")
+				return err
 			}
 			now := time.Now()
 			s, err := standup(ctx, p, now.Add(-since), now)
@@ -123,7 +124,7 @@ func addRun(s *trust.Standup, r runner.Summary) {
 	}
 	line := fmt.Sprintf("%s: %s, %d of %d batches merged", plan, r.Status, r.Tally().Merged, len(r.Batches))
 	if r.Undone != "" {
-		line += ", undone by " + cli.Short(r.Undone)
+		line += ", undone by " + git.Short(r.Undone)
 	}
 	if r.Reason != "" {
 		line += "; " + ui.Cut(ui.Sanitize(strings.TrimSpace(r.Reason)), 4*cellWidth, "…")

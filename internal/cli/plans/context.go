@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -142,7 +143,7 @@ func showParts(a *cli.App, c briefing.Composed, base string, h past) error {
 	if h.sum.Run != "" {
 		run = "run " + h.sum.Run[:min(8, len(h.sum.Run))]
 	}
-	fmt.Fprintf(a.Stderr, "%d of %d tokens; at commit %s, %s\n", c.Tokens, c.Budget, base[:min(10, len(base))], run)
+	fmt.Fprintf(a.Stderr, "%d of %d tokens; at commit %s, %s\n", c.Tokens, c.Budget, git.Short(base), run)
 	if c.Over {
 		fmt.Fprintln(a.Stderr, "over budget: the rest is never trimmed; raise [context] tokens, or name fewer files")
 	}
@@ -262,7 +263,7 @@ func lookAtTree(ctx context.Context, p *cli.Project, base string, in *briefing.I
 	in.Gates = lists.Map(suite.All(dir, settings), gates.Gate.Info)
 	style, note, err := prepare.StyleOf(ctx, p.App, dir)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	if note != "" {
 		fmt.Fprintf(p.Stderr, "skipped: %s\n", ui.Sanitize(note))
@@ -275,7 +276,7 @@ func lookAtTree(ctx context.Context, p *cli.Project, base string, in *briefing.I
 func treeAt(ctx context.Context, p *cli.Project, commit string) (dir string, done func(), err error) {
 	cannot := func(err error) (string, func(), error) {
 		return "", nil, cli.Fail(cli.ExitCannotRun,
-			fmt.Errorf("write the files of %s to inspect them: %w", commit[:min(10, len(commit))], err), "")
+			fmt.Errorf("write the files of %s to inspect them: %w", git.Short(commit), err), "")
 	}
 	head, _, _ := p.Repo.Head(ctx) // "" before the first commit
 	changed, untracked, err := p.Repo.Dirty(ctx)

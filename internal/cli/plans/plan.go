@@ -113,7 +113,7 @@ func planTask(ctx context.Context, p *cli.Project, task string, o planOptions) e
 	}
 	defer tools.Close()
 	if err := p.Layout.Make(); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	if tools.Journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
 		return err

@@ -22,6 +22,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/routing/show"
@@ -287,13 +288,36 @@ func (x *Prepared) Show(ctx context.Context, w io.Writer, verbose bool) error {
 	if x.Run != "" {
 		lines = slices.Concat(lines, x.Agents.lines(x.Info.OnLimit), landLine(x.Info), x.Options.Sample.lines())
 	}
-	return showRoute(ctx, w, x.Project, x.Plan, x.Decision,
-		show.PrintOptions{Path: x.File, Verbose: verbose, Extra: lines})
+	if err := show.Print(w, x.Plan, x.Decision,
+		show.PrintOptions{Path: x.File, Verbose: verbose, Extra: lines, Width: ui.ColumnsOf(w)}); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, f := range forecastRun(ctx, x.Project, x.Plan, x.Decision) {
+		if _, err := fmt.Fprintln(w, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // JSON returns the object for --json of a route or a dry run.
 func (x *Prepared) JSON(ctx context.Context) any {
-	return routeJSON(x.File, x.Plan, x.Decision, x.agent.name, forecastRun(ctx, x.Project, x.Plan, x.Decision))
+	var agent *string
+	if x.agent.name != "" {
+		agent = &x.agent.name
+	}
+	return struct {
+		Plan    string  `json:"plan"`
+		Title   string  `json:"title"`
+		Digest  string  `json:"plan_digest"`
+		Batches int     `json:"batches"`
+		Agent   *string `json:"agent"` // null if none can be chosen
+		routing.Decision
+		CriticalPath []string   `json:"critical_path"`
+		Forecast     []forecast `json:"forecast"`
+	}{redact.Clean(x.File), redact.Clean(x.Plan.Title), x.Plan.Digest, len(x.Plan.Batches), agent, x.Decision.Cleaned(),
+		x.Decision.CriticalPath(), forecastRun(ctx, x.Project, x.Plan, x.Decision)}
 }
 
 // LogLines returns the routing decision of a new run for the decision log.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -65,9 +64,7 @@ func (x *Prepared) recall(ctx context.Context, name string) (err error) {
 		return err
 	}
 	o.Limits.again(&x.Info, p.Config.Run)
-	if x.File = x.Info.Plan; !filepath.IsAbs(x.File) {
-		x.File = filepath.Join(p.Repo.Root, filepath.FromSlash(x.File))
-	}
+	x.File = p.PlanFile(x.Info.Plan)
 	if err := x.recallPlan(ctx, sum); err != nil {
 		return err
 	}

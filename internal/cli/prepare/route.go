@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"strconv"
@@ -20,9 +19,6 @@ import (
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/lazyre"
-	"github.com/runplan/runplan/internal/redact"
-	"github.com/runplan/runplan/internal/ui"
-	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/routing/show"
 	"github.com/runplan/runplan/runner"
@@ -232,22 +228,6 @@ func route(ctx context.Context, a *cli.App, path string, r routeFlags, out route
 	return x.Show(ctx, a.Stdout, out.why)
 }
 
-// showRoute prints the routing plan and the forecast. Runs print the same before they begin.
-func showRoute(ctx context.Context, w io.Writer, p *cli.Project, plan *planparse.Plan, d routing.Decision,
-	o show.PrintOptions) error {
-	o.Width = ui.ColumnsOf(w)
-	if err := show.Print(w, plan, d, o); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
-	for _, f := range forecastRun(ctx, p, plan, d) {
-		if _, err := fmt.Fprintln(w, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func agentLine(agent, why string) []string {
 	switch {
 	case agent == "":
@@ -256,22 +236,4 @@ func agentLine(agent, why string) []string {
 		return []string{"Agent: " + agent}
 	}
 	return []string{fmt.Sprintf("Agent: %s (%s)", agent, why)}
-}
-
-func routeJSON(path string, plan *planparse.Plan, d routing.Decision, agent string, f []forecast) any {
-	var known *string
-	if agent != "" {
-		known = &agent
-	}
-	return struct {
-		Plan    string  `json:"plan"`
-		Title   string  `json:"title"`
-		Digest  string  `json:"plan_digest"`
-		Batches int     `json:"batches"`
-		Agent   *string `json:"agent"` // null if none can be chosen
-		routing.Decision
-		CriticalPath []string   `json:"critical_path"`
-		Forecast     []forecast `json:"forecast"`
-	}{redact.Clean(path), redact.Clean(plan.Title), plan.Digest, len(plan.Batches), known, d.Cleaned(), d.CriticalPath(),
-		f}
 }

@@ -66,7 +66,7 @@ func slugFree(ctx context.Context, p *cli.Project, slug, plan, agent, head strin
 	}
 	if len(sums) > 0 && sums[0].Plan == plan && slug == cli.SlugOf(plan) && !fresh && carriedOut(sums[0]) {
 		fmt.Fprintf(p.Stderr, "run %s already completed %s, up to commit %s; this run starts again\n", sums[0].Run[:8], plan,
-			cli.Short(sums[0].Commit))
+			git.Short(sums[0].Commit))
 	}
 	if above, err := p.Repo.Resolve(ctx, "refs/heads/runplan/"+slug); err != nil || above != "" {
 		return false, err // a user's own branch; git allows no branch below an existing one

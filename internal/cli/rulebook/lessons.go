@@ -81,14 +81,14 @@ func changingLessons(a *cli.App,
 		}
 		layout := journal.LayoutOf(root)
 		if err := layout.Make(); err != nil {
-			return cli.Fail(cli.ExitCannotRun, err, "")
+			return err
 		}
 		if err := os.MkdirAll(filepath.Dir(layout.LessonsLock()), 0o755); err != nil {
-			return cli.Fail(cli.ExitCannotRun, err, "")
+			return err
 		}
 		unlock, err := atomicfile.Lock(layout.LessonsLock())
 		if err != nil {
-			return cli.Fail(cli.ExitCannotRun, err, "")
+			return err
 		}
 		defer unlock()
 		return withLessons(a, do)(cmd, args)
@@ -222,7 +222,7 @@ and takes effect at once; without, it is semantic.`,
 			}
 			path, err := lessons.Write(own, l)
 			if err != nil {
-				return cli.Fail(cli.ExitCannotRun, err, "")
+				return err
 			}
 			fmt.Fprintln(a.Stdout, path)
 			return nil
@@ -271,7 +271,7 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 			}
 			r, err := lessons.Import(lessons.DirLayer("imported", args[0]), own, lib, o)
 			if err != nil {
-				return cli.Fail(cli.ExitCannotRun, err, "")
+				return err
 			}
 			err = a.Print(r, func() { printImport(a, r) })
 			if err == nil && len(r.Rejected) > 0 {

@@ -103,7 +103,7 @@ func checkBelow(ctx context.Context, a *cli.App, s *lessons.Scanner, dir string,
 	}
 	r, err := s.Scan(ctx, dir, files)
 	if err != nil {
-		return r, cli.Fail(cli.ExitCannotRun, err, "")
+		return r, err
 	}
 	for _, f := range foreign {
 		r.Skipped = append(r.Skipped, lessons.Skip{Path: f.Path, Reason: f.Reason})

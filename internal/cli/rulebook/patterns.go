@@ -279,7 +279,7 @@ Only generated files are replaced.`,
 			}
 			kept, err := draft.Write(dir, files)
 			if err != nil {
-				return cli.Fail(cli.ExitCannotRun, err, "")
+				return err
 			}
 			if a.JSON {
 				return cli.AsJSON(a.Stdout, map[string]any{"dir": dir, "files": files, "kept": kept, "log": log})

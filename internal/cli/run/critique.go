@@ -36,9 +36,9 @@ func (x *Execution) critic(ctx context.Context, view *view, options llm.Options)
 			"; the steps of agents are not checked")
 		return nil, nil
 	}
-	prompts, err := critique.LoadPrompts(x.Project.Prompts())
+	prompts, err := x.Project.Prompts(critique.LoadPrompts)
 	if err != nil {
-		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
+		return nil, err
 	}
 	prices, priceErr := price.Load(x.App.PriceFile())
 	if priceErr != nil {
@@ -69,17 +69,8 @@ func critiqueFrame(m llm.Model, most int) string {
 
 // CriticModel returns the reviewer that [critique] names, else the model of [models] for the stage.
 func CriticModel(ctx context.Context, p *cli.Project, o llm.Options) (llm.Model, llm.Options, error) {
-	c := p.Config
-	if name := c.Critique.Reviewer; name != "" {
-		r := c.Review.Reviewers[name] // the settings are valid, so the name exists
-		m := judge.ReviewerModel(c, name, r)
-		o.PassEnv = nil
-		if m.Provider == llm.Command {
-			o.PassEnv = r.PassEnv
-		}
-		if r.Timeout > 0 {
-			o.Timeout = time.Duration(r.Timeout)
-		}
+	if name := p.Config.Critique.Reviewer; name != "" {
+		m, o := judge.ReviewerModel(p.Config, name, o) // the settings are valid, so the name exists
 		return m, o, nil
 	}
 	m, err := p.Model(ctx, llm.Critique)
@@ -149,15 +140,14 @@ func (x *Execution) reviews(ctx context.Context, reaper *proc.Reaper) (local.Rev
 			return review.VendorOf(cmp.Or(model, p.Config.Agents[agent].Preset, agent))
 		},
 	}
-	if out.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
-		return out, cli.Usage(err, "correct the project's prompts, or remove them")
+	if out.Prompts, err = p.Prompts(review.LoadPrompts); err != nil {
+		return out, err
 	}
 	if x.Info.Review != local.ReviewAll && x.Info.FinalReview != local.ReviewAll {
 		return out, nil
 	}
-	late := &judge.LateReaper{Reaper: reaper}
-	late.Once.Do(func() {}) // already started
-	look := &judge.Inspection{Project: p, Reaper: late, Task: x.Run}
+	started := &judge.LateReaper{Start: func() (*proc.Reaper, error) { return reaper, nil }}
+	look := &judge.Inspection{Project: p, Reaper: started, Task: x.Run}
 	look.Subject.Redact = p.Redactor().String
 	out.Reviewers = look.Reviewers(ctx)
 	if x.Info.Review != local.ReviewAll || !x.Info.Fidelity {

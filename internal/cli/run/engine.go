@@ -265,7 +265,7 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 		return c, nil, err
 	}
 	opened.Add(func() { journal.Close() })
-	reaper, err := cli.StartReaper(cli.Self())
+	reaper, err := cli.StartReaper()
 	if err != nil {
 		return c, nil, err
 	}

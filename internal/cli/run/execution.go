@@ -60,7 +60,7 @@ func (x *Execution) start(ctx context.Context) error {
 	if x.App.Engine == "" || x.App.Engine == cli.Here { // with another engine, a local worker may have the same run
 		proc.Sweep("RUNPLAN_RUN=" + x.Run)
 	}
-	reaper, err := cli.StartReaper(cli.Self())
+	reaper, err := cli.StartReaper()
 	if err != nil {
 		return err
 	}

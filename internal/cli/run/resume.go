@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 )
 
@@ -71,7 +72,7 @@ func (x *Execution) lost(ctx context.Context, err error) error {
 	l := x.Project.Layout
 	kept := []string{"nothing more was merged; still there: branch " + x.Info.Branch}
 	if tip, rerr := x.Project.Repo.Resolve(ctx, "refs/heads/"+x.Info.Branch); rerr == nil && tip != "" {
-		kept[0] += " at " + tip[:min(12, len(tip))]
+		kept[0] += " at " + git.Short(tip)
 	}
 	kept = append(kept, "the worktrees in "+cli.Rel(l.Worktrees()))
 	err = fmt.Errorf("run %s stopped: %w", x.Run[:8], err)

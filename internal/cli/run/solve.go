@@ -99,7 +99,7 @@ func solve(ctx context.Context, p *cli.Project, task, plan string, o prepare.Run
 	}
 	path, isNew, err := keepTask(p, p.Redactor(), task, text)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	if o.DryRun && isNew {
 		defer os.Remove(path)

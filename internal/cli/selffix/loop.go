@@ -54,13 +54,13 @@ func (l *selfFix) Close() {
 
 func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, error) {
 	if err := p.Layout.Make(); err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+		return nil, err
 	}
 	p.Repo.AllowPrograms() // the loop commits, fetches and pushes
 	l := &selfFix{project: p, options: o}
 	var err error
-	if l.prompts, err = feedback.LoadPrompts(p.Prompts()); err != nil {
-		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
+	if l.prompts, err = p.Prompts(feedback.LoadPrompts); err != nil {
+		return nil, err
 	}
 	// The repository must not override what the owner is asked to sign.
 	own, err := feedback.LoadPrompts()
@@ -75,7 +75,7 @@ func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, 
 	if err != nil {
 		return nil, err
 	}
-	if l.reaper, err = cli.StartReaper(cli.Self()); err != nil {
+	if l.reaper, err = cli.StartReaper(); err != nil {
 		return nil, err
 	}
 	if l.store, err = store.OpenFeedback(ctx, p.Layout.Feedback()); err != nil {
@@ -150,24 +150,15 @@ func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feed
 		return feedback.Asker{}, err
 	}
 	c := p.Logged(llm.New(p.ModelOptions(l.reaper)), cli.NewTaskID(), kind)
-	asked := llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
-		res, err := c.Complete(ctx, r)
-		if err != nil {
-			err = cli.ModelTrouble(ctx, err)
-		}
-		return res, err
-	})
-	return feedback.Asker{LLM: asked, Model: model, Prompts: l.prompts, Identity: trust.IdentityText(docs)}, nil
+	return feedback.Asker{LLM: cli.Explained(c), Model: model, Prompts: l.prompts, Identity: trust.IdentityText(docs)}, nil
 }
 
 // scratch creates a tree of a commit, set up like the workspace of a batch.
 func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), error) {
-	p, c := l.project, l.project.Config.Workspace
+	p := l.project
 	b := &local.Baseline{
-		Home: l.project.CacheDir(), Environ: l.project.Environ,
-		Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit}, Note: l.project.Warn,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.project.Environ,
-			Reaper: l.reaper},
+		Home: p.CacheDir(), Environ: p.Environ, Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit},
+		Note: p.Warn, Setup: p.WorkspaceSetup(l.reaper),
 	}
 	dir, _, done, err := b.Lend(ctx, "")
 	return dir, done, err

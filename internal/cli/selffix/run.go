@@ -168,12 +168,12 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewRequest) (revie
 		Margin:       there.Config.Models.Margin,
 		Differential: func(context.Context) (gates.Report, error) { return w.Differential.Report, nil },
 	}
-	if in.Prompts, err = review.LoadPrompts(l.project.Prompts()); err != nil {
+	if in.Prompts, err = l.project.Prompts(review.LoadPrompts); err != nil {
 		return none, err
 	}
 	books := rulebook.OpenRuleBooks(ctx, l.project) // not those of the commit, which the agent made
 	x, end := judge.Inspect(ctx, &there, books,
-		judge.GateOptions{Base: w.Fix.Base, Baseline: true, JSON: true}, judge.ReviewGates(&there)...)
+		judge.GateOptions{Base: w.Fix.Base, Baseline: true}, judge.ReviewGates(&there)...)
 	defer end()
 	list, forget, err := x.Open(ctx)
 	defer forget()
@@ -227,9 +227,9 @@ func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Criti
 	if err != nil {
 		return feedback.Critique{}, err
 	}
-	prompts, err := critique.LoadPrompts(l.project.Prompts())
+	prompts, err := l.project.Prompts(critique.LoadPrompts)
 	if err != nil {
-		return feedback.Critique{}, cli.Usage(err, "correct the project's prompts, or remove them")
+		return feedback.Critique{}, err
 	}
 	w := critique.Watch(ctx, critique.Options{
 		LLM: l.project.Logged(llm.New(o), cli.NewTaskID(), run.CritiqueCall), Model: model, Prompts: prompts,

@@ -88,7 +88,7 @@ func gcShared(ctx context.Context, p *cli.Project, list bool) ([]local.Leftover,
 	defer d.Close()
 	found, err := d.Leftovers(ctx, time.Duration(p.Config.Run.KeepEvidence))
 	if err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+		return nil, err
 	}
 	for _, x := range found {
 		if x.Remove && !list {

@@ -73,7 +73,7 @@ file is never changed; runplan config set changes one setting of it.`,
 				return err
 			}
 			if err := p.Layout.Make(); err != nil {
-				return cli.Fail(cli.ExitCannotRun, err, "")
+				return err
 			}
 			found := foundHere(ctx, p)
 			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" +
@@ -83,7 +83,7 @@ file is never changed; runplan config set changes one setting of it.`,
 				return cli.Usage(err, "nothing was written")
 			}
 			if err := atomicfile.Write(path, []byte(text), 0o644); err != nil {
-				return cli.Fail(cli.ExitCannotRun, err, "")
+				return err
 			}
 			fmt.Fprintf(a.Stdout, "wrote %s\n", cli.Rel(path))
 			found.print(a.Stdout)

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
@@ -82,8 +81,7 @@ func log(ctx context.Context, p *cli.Project, run string, follow bool) error {
 	}
 	defer j.Close()
 	p.TellForged(ctx, run)
-	out := p.StdoutFile()
-	style := ui.StyleFor(p.Getenv, out)
+	style, _ := p.Display()
 	printer := report.Printer{Zone: time.Local}
 	looked := time.Now()
 	for next := 0; ; {
@@ -175,7 +173,7 @@ func logDecisions(p *cli.Project, run string) error {
 	if file != nil {
 		defer file.Close()
 		if all, err = routing.ReadLog(file); err != nil {
-			return cli.Fail(cli.ExitCannotRun, err, "")
+			return err
 		}
 	}
 	found := false
@@ -222,8 +220,7 @@ func logSampling(ctx context.Context, p *cli.Project, run string) error {
 		fmt.Fprintf(p.Stdout, "no candidates competed in run %s\n", run)
 		return nil
 	}
-	out := p.StdoutFile()
-	style := ui.StyleFor(p.Getenv, out)
+	style, _ := p.Display()
 	for _, l := range lines {
 		fmt.Fprintln(p.Stdout, style.Line(l.Tone, l.Text))
 	}

@@ -82,7 +82,7 @@ func listen(ctx context.Context, p *cli.Project, o serveOptions) (*web.Server, e
 	// The key is stored with the owner's files, because agents work in the repository.
 	key, err := seal.Key(filepath.Join(dir, "serve.key"))
 	if err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+		return nil, err
 	}
 	pages := page.New(page.Options{
 		Name: filepath.Base(p.Repo.Root), Layout: p.Layout, Repo: p.Repo, Alive: p.LookAlive, Now: time.Now, Zone: time.Local,
@@ -165,11 +165,7 @@ func waitingFor(ctx context.Context, p *cli.Project) page.Waiting {
 
 // planText returns the beginning of a plan for the person who decides about it, or "" if it cannot be read.
 func planText(p *cli.Project, file string) string {
-	path := filepath.FromSlash(file)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.Repo.Root, path)
-	}
-	f, err := os.Open(path)
+	f, err := os.Open(p.PlanFile(file))
 	if err != nil {
 		return ""
 	}

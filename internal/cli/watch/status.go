@@ -85,8 +85,8 @@ func showStatus(ctx context.Context, p *cli.Project, name string, o statusOption
 	if o.lines {
 		return report.StatusLines(p.Stdout, runs)
 	}
-	out := p.StdoutFile()
-	err = report.Status(p.Stdout, runs, ui.StyleFor(p.Getenv, out), ui.Columns(out))
+	style, width := p.Display()
+	err = report.Status(p.Stdout, runs, style, width)
 	if err != nil || o.all || name != "" {
 		return err
 	}
@@ -154,13 +154,13 @@ func showMetrics(ctx context.Context, p *cli.Project, name string) error {
 	}
 	all, err := sampling.Store{Path: p.Layout.SamplingOutcomes()}.Read()
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	outcomes := slices.DeleteFunc(all, func(o sampling.Outcome) bool { return name != "" && !ours[o.Run] })
 	rates := sampling.Rates(outcomes, sampling.Retries{Tries: m.Retries, Successes: m.Successes})
 	trained, err := AdapterMetrics(p)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	if p.JSON {
 		return cli.AsJSON(p.Stdout, struct {

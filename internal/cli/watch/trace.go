@@ -7,14 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
@@ -114,16 +112,10 @@ func (t *tracing) forward(ctx context.Context, name string) error {
 	case t.options.html:
 		err = report.WriteTraceHTML(out, r)
 	default:
-		style, width := t.display()
+		style, width := t.project.Display()
 		err = report.Trace(out, r, style, width)
 	}
 	return err
-}
-
-// display returns the style and the width of standard output; width 0 is unlimited.
-func (t *tracing) display() (ui.Style, int) {
-	out := t.project.StdoutFile()
-	return ui.StyleFor(t.project.Getenv, out), ui.Columns(out)
 }
 
 // find returns the id of the named run; "" selects the newest.
@@ -161,7 +153,7 @@ func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Re
 		return nil, err
 	}
 	if err := r.Locate(ctx, t.project.Repo); err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+		return nil, err
 	}
 	t.reports[id] = r
 	return r, nil
@@ -190,7 +182,7 @@ func TracedRun(ctx context.Context, p *cli.Project, j *store.Journal, runs []sto
 	if len(in.Runs) == 0 {
 		return nil, cli.NoSuchRun(id)
 	}
-	text, err := os.ReadFile(PlanFileOf(p, plan))
+	text, err := os.ReadFile(p.PlanFile(plan))
 	if err == nil {
 		in.Text = []byte(p.Redactor().String(string(text)))
 		if _, err := planparse.Parse(plan, in.Text); err != nil {
@@ -225,12 +217,4 @@ func readRun(ctx context.Context, j *store.Journal, id string) (trace.Run, error
 	}
 	run.PlanText, err = j.PlanText(ctx, id)
 	return run, err
-}
-
-// PlanFileOf returns the path of a run's plan.
-func PlanFileOf(p *cli.Project, plan string) string {
-	if filepath.IsAbs(plan) {
-		return plan
-	}
-	return filepath.Join(p.Repo.Root, filepath.FromSlash(plan))
 }

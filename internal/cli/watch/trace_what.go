@@ -118,7 +118,7 @@ func (t *tracing) show(a *trace.Answer) error {
 	case t.options.markdown:
 		_, err = fmt.Fprint(out, report.AnswerMarkdown(a))
 	default:
-		style, width := t.display()
+		style, width := t.project.Display()
 		err = report.Answer(out, a, style, width)
 	}
 	if err == nil && !a.Made {
