@@ -171,7 +171,7 @@ func TestLoadRefusesInvalidRules(t *testing.T) {
 		"no id":     {rest, "a rule needs an id"},
 		"odd id":    {"id: a b\n" + rest, "a rule needs an id"},
 		"reserved":  {"id: runplan-partial\n" + rest, "ids that begin with runplan- or suppression- are reserved"},
-		"severity":  {"id: a\nseverity: fatal\n" + rest, `severity "fatal"`},
+		"severity":  {"id: a\nseverity: fatal\n" + rest, `severity is "fatal"`},
 		"no rule":   {"id: a\nlanguage: python\nmessage: m\n", "has no rule"},
 		"message":   {"id: a\nlanguage: python\nrule: {pattern: x}\n", "has no message"},
 		"language":  {"id: a\nmessage: m\nrule: {pattern: x}\n", "names no language"},
