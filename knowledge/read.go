@@ -491,10 +491,7 @@ func qualified(all []outline.Symbol) []string {
 
 // reuse assigns the previous ids to symbols and returns the ids that are no longer used.
 func reuse(old []store.Symbol, names []string, ids []int64) (gone []int64) {
-	at := map[int64]int{}
-	for i, s := range old {
-		at[s.ID] = i
-	}
+	at := lists.Index(old, func(s store.Symbol) int64 { return s.ID })
 	symbols := make([]outline.Symbol, len(old))
 	for i, s := range old {
 		symbols[i] = outline.Symbol{Name: s.Name, Kind: outline.Kind(s.Kind), Parent: -1}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -123,10 +124,7 @@ func (g *graph) comparisons() int {
 
 // declared adds the dependencies that the plan declares, and computes the order.
 func (g *graph) declared() error {
-	index := map[string]int{}
-	for i := range g.plan.Batches {
-		index[g.plan.Batches[i].Key] = i
-	}
+	index := lists.Index(g.plan.Batches, func(b planparse.Batch) string { return b.Key })
 	for i := range g.plan.Batches {
 		b := &g.plan.Batches[i]
 		for _, key := range b.DependsOn {

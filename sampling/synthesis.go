@@ -201,11 +201,7 @@ func block(b *strings.Builder, title, text, info string) {
 // shares divides room among texts. Each gets the same, and the long ones get the unused room of short ones.
 func shares(texts []string, room int) []int {
 	out := make([]int, len(texts))
-	order := make([]int, len(texts))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return len(texts[a]) - len(texts[b]) })
+	order := lists.Order(texts, func(a, b string) int { return len(a) - len(b) })
 	for k, i := range order {
 		out[i] = min(len(texts[i]), room/(len(order)-k))
 		room -= out[i]

@@ -8,6 +8,8 @@ package layered
 import (
 	"cmp"
 	"slices"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // The size of a box, and the free space around all boxes, in pixels.
@@ -61,10 +63,7 @@ type band struct {
 // Layout assigns positions to the items.
 func Layout(items []Item) *Graph {
 	g := &Graph{Nodes: make([]Node, len(items))}
-	byKey := map[string]int{}
-	for i, b := range items {
-		byKey[b.Key] = i
-	}
+	byKey := lists.Index(items, func(b Item) string { return b.Key })
 	for i, b := range items {
 		for _, key := range b.Needs {
 			if j, ok := byKey[key]; ok && j != i && !slices.Contains(g.Nodes[i].Needs, j) {
@@ -109,11 +108,7 @@ func (g *Graph) rank() {
 
 // reduce drops needs that other needs imply.
 func (g *Graph) reduce() {
-	order := make([]int, len(g.Nodes))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return g.Nodes[a].layer - g.Nodes[b].layer })
+	order := lists.Order(g.Nodes, func(a, b Node) int { return a.layer - b.layer })
 	words := (len(g.Nodes) + 63) / 64
 	before := make([][]uint64, len(g.Nodes)) // all that a node needs, as a set of bits
 	has := func(set []uint64, i int) bool { return set[i/64]&(1<<(i%64)) != 0 }

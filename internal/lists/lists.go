@@ -67,6 +67,25 @@ func By[T any, K comparable](list []T, key func(T) K) map[K]T {
 	return out
 }
 
+// Index returns the indexes of the values by their keys. Of values with the same key it has the last one.
+func Index[T any, K comparable](list []T, key func(T) K) map[K]int {
+	out := make(map[K]int, len(list))
+	for i, x := range list {
+		out[key(x)] = i
+	}
+	return out
+}
+
+// Order returns the indexes of the values in sorted order. Equal values keep their order.
+func Order[T any](list []T, compare func(a, b T) int) []int {
+	out := make([]int, len(list))
+	for i := range out {
+		out[i] = i
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return compare(list[a], list[b]) })
+	return out
+}
+
 // Counts returns how often each key occurs.
 func Counts[T any, K comparable](list []T, key func(T) K) map[K]int {
 	out := map[K]int{}

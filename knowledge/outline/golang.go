@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // ReadGo makes the outline of a Go file. The names of an import are those of the package that the file uses.
@@ -221,10 +223,7 @@ func packageName(spec string) string {
 }
 
 func (g *goReader) comments(f *ast.File) {
-	place := map[int]int{}
-	for i, e := range g.all {
-		place[e.name] = i
-	}
+	place := g.places()
 	doc := func(owner int, c *ast.CommentGroup) {
 		if text := strings.TrimSpace(wordsOf(c)); text != "" {
 			text = strings.ToValidUTF8(text, "�")
@@ -254,6 +253,11 @@ func (g *goReader) comments(f *ast.File) {
 		}
 	}
 	g.part.Comments = comments(g.text, g.at, remarks, g.all, false)
+}
+
+// places returns the symbols by the positions of their names.
+func (g *goReader) places() map[int]int {
+	return lists.Index(g.all, func(e extent) int { return e.name })
 }
 
 // wordsOf returns the words of a comment. It guards against a panic of go/ast on an empty comment at the end of a

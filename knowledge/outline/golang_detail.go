@@ -19,10 +19,7 @@ func ReadGoDetail(name string, text []byte) (Outline, Detail) {
 	if f == nil {
 		return out, d
 	}
-	place := map[int]int{}
-	for i, e := range g.all {
-		place[e.name] = i
-	}
+	place := g.places()
 	for _, decl := range f.Decls {
 		if gen, ok := decl.(*ast.GenDecl); ok {
 			d.Values = append(d.Values, g.values(gen, place)...)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -213,11 +214,7 @@ func parseScriptImport(source string) Import {
 var lead = lazyre.New(`^(?:[\s@]|\b(?:export|default|declare|abstract|async|public|private|protected|static|readonly|override|accessor|const|let|var|function|class|interface|type|enum|get|set|new)\b|\*)*(?:[\w$]+\.)*$`)
 
 func (r *reader) scriptComments() {
-	names := make([]int, len(r.all)) // symbols by position of their name
-	for i := range names {
-		names[i] = i
-	}
-	slices.SortStableFunc(names, func(a, b int) int { return r.all[a].name - r.all[b].name })
+	names := lists.Order(r.all, func(a, b extent) int { return a.name - b.name })
 	var remarks []remark
 	first := true
 	for _, n := range r.nodes {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/llm"
@@ -213,19 +214,12 @@ func inTurns(pieces []piece, limit int) []piece {
 	n := limit / 3
 	rank, turn := map[int]int{}, make([]int, len(pieces))
 	for i, x := range pieces {
-		turn[i] = rank[x.place]
+		if i >= n {
+			turn[i] = rank[x.place]
+		}
 		rank[x.place]++
 	}
-	order := make([]int, len(pieces))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order[n:], func(a, b int) int { return cmp.Compare(turn[a], turn[b]) })
-	out := make([]piece, len(pieces))
-	for i, at := range order {
-		out[i] = pieces[at]
-	}
-	return out
+	return lists.Map(lists.Order(turn, cmp.Compare[int]), func(i int) piece { return pieces[i] })
 }
 
 // judgePieces asks how much of each piece is needed. If there is no room for all, the most important ones are asked
@@ -288,18 +282,14 @@ func pieceID(i int) string { return fmt.Sprintf("s%03d", i+1) }
 
 // shown lists pieces by file and line under their ids. order maps ids to pieces.
 func shown(pieces []piece) (order []int, lines []string) {
-	for i := range pieces {
-		order = append(order, i)
-	}
 	start := func(x piece) int {
 		if x.symbol == nil {
 			return 0
 		}
 		return x.symbol.start
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(pieces[a].place, pieces[b].place), cmp.Compare(start(pieces[a]), start(pieces[b])),
-			cmp.Compare(a, b))
+	order = lists.Order(pieces, func(a, b piece) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(start(a), start(b)))
 	})
 	last := -1
 	for i, at := range order {

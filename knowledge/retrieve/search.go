@@ -461,10 +461,7 @@ func (s *searching) recent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	age := map[int64]int{}
-	for i, id := range ids {
-		age[id] = i
-	}
+	age := lists.Index(ids, func(id int64) int64 { return id })
 	changed, err := s.Base.PathsOfCommits(ctx, ids)
 	if err != nil {
 		return err

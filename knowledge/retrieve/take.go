@@ -57,13 +57,10 @@ func Take(items []Item, room int, by []float64) []int {
 func newTaking(items []Item, by []float64) *taking {
 	t := &taking{items: items, by: by, taken: make([]bool, len(items)), of: map[string]int{},
 		before: make([]int, len(items)), after: make([]int, len(items))}
-	order := make([]int, len(items))
 	for i := range items {
-		order[i], t.before[i], t.after[i] = i, -1, -1
+		t.before[i], t.after[i] = -1, -1
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(strings.Compare(items[a].Path, items[b].Path), items[a].Start-items[b].Start, a-b)
-	})
+	order := lists.Order(items, func(a, b Item) int { return cmp.Or(strings.Compare(a.Path, b.Path), a.Start-b.Start) })
 	for k := 1; k < len(order); k++ {
 		if a, b := order[k-1], order[k]; items[a].Path == items[b].Path && items[b].Joins {
 			t.after[a], t.before[b] = b, a
@@ -252,7 +249,6 @@ func (p *pass) chunks(s State, list []Ranked, taken []int) (State, []Decision) {
 // items returns the data of ranked chunks for [Take].
 func (p *pass) items(list []Ranked) []Item {
 	out := make([]Item, len(list))
-	order := make([]int, len(list))
 	for i, r := range list {
 		out[i] = Item{Path: r.Path, Start: r.Start, Score: r.Score, Chars: 1 << 30}
 		if c := p.tree.source(r.Path); c.bad == "" {
@@ -261,11 +257,8 @@ func (p *pass) items(list []Ranked) []Item {
 		if r.Features[fDoc] == 0 {
 			out[i].Words = r.Features[fWords]
 		}
-		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(strings.Compare(list[a].Path, list[b].Path), list[a].Start-list[b].Start)
-	})
+	order := lists.Order(list, func(a, b Ranked) int { return cmp.Or(strings.Compare(a.Path, b.Path), a.Start-b.Start) })
 	for k := 1; k < len(order); k++ {
 		if a, b := list[order[k-1]], list[order[k]]; a.Path == b.Path {
 			out[order[k]].Joins = strings.TrimSpace(p.tree.source(a.Path).between(a.End, b.Start)) == ""

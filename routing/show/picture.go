@@ -23,11 +23,11 @@ type picture struct {
 }
 
 func newPicture(p *planparse.Plan, d routing.Decision) picture {
-	index := map[string]int{}
+	index := lists.Index(d.Steps, func(s routing.Step) string { return s.Batch })
 	items := make([]layered.Item, len(d.Steps))
 	x := picture{reasons: map[[2]int]string{}}
 	for i, s := range d.Steps {
-		index[s.Batch], items[i].Key = i, s.Batch
+		items[i].Key = s.Batch
 		x.Boxes = append(x.Boxes, boxOf(p, s))
 	}
 	for _, e := range d.Edges {

@@ -191,7 +191,7 @@ func layers() []layer {
 		{"internal/config", []string{"internal/lazyre", "internal/phrase", "internal/tokens"}},
 		{"internal/edit", []string{"internal/phrase", "internal/redact"}},
 		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
-		{"internal/layered", nil},
+		{"internal/layered", []string{"internal/lists"}},
 		{"internal/language", []string{"internal/lazyre"}}, // facts, for all layers
 		{"internal/linediff", nil},
 		{"internal/literal", nil},
