@@ -76,4 +76,4 @@ func (s *Shared[K, V]) Put(key K, v V) {
 }
 
 // Len returns the number of entries. An old entry that was used again counts twice.
-func (m *Map[K, V]) Len() int { return len(m.now) + len(m.before) }
+func (s *Shared[K, V]) Len() int { return len(s.kept.now) + len(s.kept.before) }

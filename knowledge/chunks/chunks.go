@@ -3,7 +3,6 @@ package chunks
 import (
 	"bytes"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -129,7 +128,7 @@ func (c *chunker) read(name string) {
 		case c.indent[i] < 0:
 		case line == "":
 			c.lead[i] = true
-		case ends && starts(line, "end.", "end,"):
+		case ends && language.Begins(line, "end.", "end,"):
 			c.joined[i] = true
 		case decorates(line, ext):
 			end := bracketed(code, i)
@@ -356,7 +355,7 @@ func (c *chunker) between(from, at, to int) int {
 // closes reports whether a line begins with a closing bracket or a word such as "end".
 func closes(line string) bool {
 	line = strings.TrimSpace(line)
-	if starts(line, ")", "]", "}", "*/", "#endif") {
+	if language.Begins(line, ")", "]", "}", "*/", "#endif") {
 		return true
 	}
 	word := firstWord(line)
@@ -540,14 +539,14 @@ func Head(lines []string) Span {
 			}
 			continue
 		case depth > 0 || t == "":
-		case starts(t, `"""`, "'''"):
+		case language.Begins(t, `"""`, "'''"):
 			if quote = t[:3]; strings.Contains(t[3:], quote) {
 				quote = ""
 			}
 			continue
-		case starts(t, "/*", "*", "//", "#") && !starts(t, "#include", "#["):
+		case language.Begins(t, "/*", "*", "//", "#") && !language.Begins(t, "#include", "#["):
 			continue
-		case starts(t, "package ", "namespace ", `"use `, "'use "):
+		case language.Begins(t, "package ", "namespace ", `"use `, "'use "):
 		case importLine(t):
 			if last = i + 1; first == 0 {
 				first = last
@@ -557,7 +556,7 @@ func Head(lines []string) Span {
 		}
 		depth += strings.Count(t, "(") + strings.Count(t, "{") - strings.Count(t, ")") - strings.Count(t, "}")
 		depth = max(depth, 0)
-		if t != "" && last > 0 && (depth > 0 || starts(t, ")", "}")) {
+		if t != "" && last > 0 && (depth > 0 || language.Begins(t, ")", "}")) {
 			last = i + 1
 		}
 	}
@@ -566,15 +565,10 @@ func Head(lines []string) Span {
 
 // importLine reports whether a line begins an import in a common language.
 func importLine(t string) bool {
-	return starts(t, "import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ", "require ",
+	return language.Begins(t, "import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ", "require ",
 		"require(", "require_relative ", "include ", "#include", "extern crate ", "mod ") ||
-		starts(t, "const ", "var ", "let ") && strings.Contains(t, "require(") ||
+		language.Begins(t, "const ", "var ", "let ") && strings.Contains(t, "require(") ||
 		strings.HasPrefix(t, "export ") && strings.Contains(t, " from ")
-}
-
-// starts reports whether a text begins with one of the words.
-func starts(text string, words ...string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(text, w) })
 }
 
 // Above returns the first line of the comments and decorators directly above a line, or the line itself. Lines count
@@ -586,9 +580,9 @@ func Above(lines []string, line int) int {
 			first-- // of a decorator over several lines
 		}
 		switch text := strings.TrimSpace(lines[first]); {
-		case starts(text, "@", "#[") && (first == line-2 || opens(text)):
+		case language.Begins(text, "@", "#[") && (first == line-2 || opens(text)):
 			line = first + 1
-		case starts(strings.TrimSpace(lines[line-2]), "//", "#", "/*", "*"):
+		case language.Begins(strings.TrimSpace(lines[line-2]), "//", "#", "/*", "*"):
 			line--
 		default:
 			return line
