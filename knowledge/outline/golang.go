@@ -36,15 +36,18 @@ func readGo(name string, text []byte) (*goReader, *ast.File) {
 
 type goReader struct {
 	reader
-	files *token.FileSet
-	file  *token.File
-	docs  map[*ast.CommentGroup]bool
-	owned []struct { // docs with the name that they document
-		name int
-		doc  *ast.CommentGroup
-	}
+	files     *token.FileSet
+	file      *token.File
+	docs      map[*ast.CommentGroup]bool
+	owned     []ownedDoc
 	receivers map[int]string // position of a method's name → receiver type
 	part      goPart
+}
+
+// ownedDoc is a comment with the position of the name that it documents.
+type ownedDoc struct {
+	name int
+	doc  *ast.CommentGroup
 }
 
 func (g *goReader) failed(err error) {
@@ -85,10 +88,7 @@ func (g *goReader) add(name *ast.Ident, kind Kind, from, to, head token.Pos, bod
 	for _, d := range docs {
 		if d != nil {
 			g.docs[d] = true
-			g.owned = append(g.owned, struct {
-				name int
-				doc  *ast.CommentGroup
-			}{e.name, d})
+			g.owned = append(g.owned, ownedDoc{e.name, d})
 			return
 		}
 	}
@@ -235,12 +235,7 @@ func (g *goReader) comments(f *ast.File) {
 		g.docs[f.Doc] = true
 		doc(-1, f.Doc)
 	}
-	slices.SortStableFunc(g.owned, func(a, b struct {
-		name int
-		doc  *ast.CommentGroup
-	}) int {
-		return a.name - b.name
-	})
+	slices.SortStableFunc(g.owned, func(a, b ownedDoc) int { return a.name - b.name })
 	for _, o := range g.owned {
 		if i, ok := place[o.name]; ok {
 			doc(i, o.doc)

@@ -165,7 +165,7 @@ func evaluate(e ast.Expr, iota int) constant.Value {
 
 // node returns the source of a node on one line.
 func (g *goReader) node(n ast.Node) string {
-	return strings.Join(strings.Fields(string(g.text[g.offset(n.Pos()):g.offset(n.End())])), " ")
+	return phrase.Line(string(g.text[g.offset(n.Pos()):g.offset(n.End())]))
 }
 
 func (g *goReader) goCall(n *ast.CallExpr) CallSite {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -149,7 +150,7 @@ func (r *reader) scriptImports() {
 			add(n, parseScriptImport(source))
 		case "reexport":
 			types := n.From >= 0 && n.From < n.Start &&
-				strings.HasPrefix(strings.Join(strings.Fields(r.source(n.From, n.Start)), " "), "export type ")
+				strings.HasPrefix(phrase.Line(r.source(n.From, n.Start)), "export type ")
 			add(n, Import{Path: strings.Trim(source, `'"`), Types: types})
 		case "typeimport":
 			add(n, Import{Path: strings.Trim(source, `'"`), Types: true})

@@ -161,7 +161,7 @@ func layers() []layer {
 		{"knowledge/retrieve", []string{"knowledge", "knowledge/chunks", "knowledge/outline", "llm", "patterns", "internal"}},
 		{"knowledge/summary", []string{"knowledge/outline", "patterns", "internal"}}, // not knowledge: it needs no index
 		{"knowledge/outline", []string{"patterns", "internal/language", "internal/lazyre", "internal/lists", "internal/literal",
-			"internal/phrase", "internal/recent"}},
+			"internal/phrase", "internal/recent", "internal/wordset"}},
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke
