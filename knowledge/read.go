@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -162,6 +163,12 @@ func (x *indexer) keep(k store.FileState) {
 	}
 }
 
+// Hash returns the hash by which the index knows the content of a file.
+func Hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
 // seenFile is the result of a worker for one candidate.
 type seenFile struct {
 	candidate
@@ -199,7 +206,7 @@ func (x *indexer) read(ctx context.Context, work []candidate) error {
 		files []seenFile
 		err   error
 	}
-	answers := make(chan chan answer, workers()) // in order; limits the chunks in memory
+	answers := make(chan chan answer, runtime.GOMAXPROCS(0)) // in order; limits the chunks in memory
 	group.Go(func() {
 		defer close(answers)
 		for _, files := range chunks {
@@ -257,8 +264,7 @@ func (x *indexer) chunk(ctx context.Context, work []candidate, threads int) ([]s
 		case err != nil:
 			return nil, fmt.Errorf("read %s: %w", c.path, err)
 		}
-		sum := sha256.Sum256(raw)
-		f.hash, f.size = hex.EncodeToString(sum[:]), int64(len(raw))
+		f.hash, f.size = Hash(raw), int64(len(raw))
 		if c.known.ID != 0 && c.known.Hash == f.hash && (c.language == "" || x.uptodate(c.language, c.known)) {
 			f.same = true
 			continue
