@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/llm"
 )
 
@@ -121,16 +122,11 @@ func (p *pass) overview(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var parts, names []string
-	for _, l := range languages {
-		parts = append(parts, fmt.Sprintf("%s: %d", l.Name, l.Count))
-	}
-	for _, d := range domains[:min(30, len(domains))] {
-		names = append(names, fence.Line(d.Name))
-	}
-	text := "Files: " + strings.Join(parts, ", ")
-	if len(names) > 0 {
-		text += "\nDomains: " + strings.Join(names, ", ")
+	text := "Files: " +
+		phrase.Join(languages, ", ", func(l store.Tally) string { return fmt.Sprintf("%s: %d", l.Name, l.Count) })
+	if len(domains) > 0 {
+		text += "\nDomains: " +
+			phrase.Join(domains[:min(30, len(domains))], ", ", func(d store.Tally) string { return fence.Line(d.Name) })
 	}
 	return text, nil
 }

@@ -61,7 +61,7 @@ const refinement = "refinement"
 // refresh updates the ids and hashes of files, because the repository may have been indexed again.
 func (p *pass) refresh(s *State) {
 	for i := range s.Files {
-		f := p.fileOf(s.Files[i].Path)
+		f := p.names.at(s.Files[i].Path)
 		s.Files[i].ID, s.Files[i].Hash = f.ID, f.Hash
 	}
 }
@@ -97,14 +97,14 @@ func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string
 		if c, err := p.content(ctx, p.asFile(*s, f.Path)); err != nil {
 			return nil, err
 		} else if c.around(f.Line) == nil && !s.has(f.Path) {
-			m.addFile(p.fileOf(f.Path), 0, f.As) // outside of symbols, use the file itself
+			m.addFile(p.names.at(f.Path), 0, f.As) // outside of symbols, use the file itself
 		}
 	}
 	var all []Decision
 	fresh := map[string]bool{}
 	for _, f := range m.files {
 		if !s.has(f.Path) {
-			s.add(p.fileOf(f.Path), 1, true, "requested by the refinement")
+			s.add(p.names.at(f.Path), 1, true, "requested by the refinement")
 			fresh[f.Path] = true
 			added = append(added, f.Path)
 		} else {
@@ -165,7 +165,7 @@ func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, pla
 	}
 	for _, w := range requests {
 		if !s.has(w.path) {
-			s.add(p.fileOf(w.path), 1, true, "%s", w.why)
+			s.add(p.names.at(w.path), 1, true, "%s", w.why)
 		}
 		f := s.file(w.path)
 		c, err := p.content(ctx, f)
@@ -197,7 +197,7 @@ func (p *pass) asFile(s State, path string) File {
 	if s.has(path) {
 		return s.file(path)
 	}
-	f := p.fileOf(path)
+	f := p.names.at(path)
 	return File{ID: f.ID, Path: f.Path, Language: f.Language, Hash: f.Hash, Tier: 1}
 }
 

@@ -84,16 +84,14 @@ func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string
 			sure = append(sure, f.Path)
 		}
 	}
-	lines := make([]string, len(open))
-	ids := map[string]string{}
+	lines, ids := make([]string, len(open)), make([]string, len(open))
 	for i, f := range open {
-		id := fmt.Sprintf("f%02d", i+1)
-		ids[id] = f.Path
+		ids[i] = fmt.Sprintf("f%02d", i+1)
 		about, err := p.about(ctx, f)
 		if err != nil {
 			return nil, nil, err
 		}
-		lines[i] = fmt.Sprintf("%s  %s  (%s)%s", id, fence.Line(f.Path), f.Why, about)
+		lines[i] = fmt.Sprintf("%s  %s  (%s)%s", ids[i], fence.Line(f.Path), f.Why, about)
 	}
 	render := p.aboutTask(s.Query, r, scopeName, "candidates", map[string]string{"seeds": Listed(sure, 40)})
 	most := r.items(verdictTokens, p.Limits.Candidates)
@@ -111,7 +109,7 @@ func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string
 	if n < len(open) {
 		p.note("scope: the model did not judge %d of %d files: the window has no room for more", len(open)-n, len(open))
 	}
-	asked := sortedIDs(lines[:n])
+	asked := ids[:n]
 	answer, err := ask[map[string]verdict](ctx, p, question{
 		Type: "scope_judgment", Stage: scopeName, LLM: llm.Scope, Prompt: text, Schema: judged(asked, verdictSchema),
 		Accept: anyObject(),
@@ -120,10 +118,10 @@ func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string
 		return nil, nil, err
 	}
 	verdicts := map[string]verdict{}
-	for id, v := range answer {
-		if slices.Contains(asked, id) {
+	for i, id := range asked {
+		if v, ok := answer[id]; ok {
 			v.Reason = fence.Line(p.Redact(phrase.Cut(v.Reason, 120)))
-			verdicts[ids[id]] = v
+			verdicts[open[i].Path] = v
 		}
 	}
 	refuse(p, scopeName, answer, asked)
@@ -139,16 +137,6 @@ func tooMany(i, most, limit int, what string) string {
 		return fmt.Sprintf("one answer has room for %d %s", most, what)
 	}
 	return "no room in the window of the model"
-}
-
-// sortedIDs returns the first word of each line.
-func sortedIDs(lines []string) []string {
-	var out []string
-	for _, l := range lines {
-		id, _, _ := strings.Cut(l, " ")
-		out = append(out, id)
-	}
-	return out
 }
 
 // refuse notes ids in an answer that were not asked about.

@@ -222,7 +222,7 @@ func (p *pass) chunks(s State, list []Ranked, taken []int) (State, []Decision) {
 		if f, ok := files[r.Path]; ok {
 			return f
 		}
-		f := p.fileOf(r.Path)
+		f := p.names.at(r.Path)
 		x := File{f.ID, f.Path, f.Language, f.Hash, 1, r.reason(), r.Features[fPath] > 0}
 		files[r.Path] = x
 		return x
