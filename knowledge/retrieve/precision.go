@@ -11,7 +11,6 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
-	"github.com/runplan/runplan/llm"
 )
 
 // detailSchema is the schema of the answer for one piece.
@@ -224,48 +223,26 @@ func inTurns(pieces []piece, limit int) []piece {
 
 // judgePieces asks how much of each piece is needed. If there is no room for all, the most important ones are asked
 // about.
-func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[int]Detail, map[int]string, error) {
-	details, skipped := map[int]Detail{}, map[int]string{}
+func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[int]Detail, []string, error) {
+	details := map[int]Detail{}
 	if len(pieces) == 0 {
 		p.note("precision: no pieces to judge")
-		return details, skipped, nil
+		return details, nil, nil
 	}
-	r, err := p.room(llm.Precision)
-	if err != nil {
-		return nil, nil, err
+	ids := make([]string, len(pieces))
+	for i := range ids {
+		ids[i] = pieceID(i)
 	}
-	most := r.items(detailTokens, p.Limits.Symbols)
-	render := p.aboutTask(s.Query, r, precisionName, "symbols", nil)
-	text, n, err := r.fill(len(pieces), most, func(n int) (string, error) {
-		_, lines := shown(pieces[:n])
-		return render(strings.Join(lines, "\n"))
+	answer, skipped, err := judge[Detail](ctx, p, s.Query, judging{
+		stage: precisionName, what: "pieces", ids: ids, limit: p.Limits.Symbols, schema: detailSchema, tokens: detailTokens,
+		slot: "symbols", lines: func(n int) []string { _, lines := shown(pieces[:n]); return lines },
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	for i := n; i < len(pieces); i++ {
-		skipped[i] = tooMany(i, most, p.Limits.Symbols, "pieces")
-	}
-	if n < len(pieces) {
-		p.note("precision: the model did not judge %d of %d pieces: the window has no room for more", len(pieces)-n, len(pieces))
-	}
-	if n == 0 {
-		return details, skipped, nil
-	}
-	order, _ := shown(pieces[:n])
-	asked := make([]string, n)
-	for i := range asked {
-		asked[i] = pieceID(i)
-	}
-	answer, err := ask[map[string]Detail](ctx, p, question{
-		Type: "precision_judgment", Stage: precisionName, LLM: llm.Precision, Prompt: text,
-		Schema: judged(asked, detailSchema), Accept: anyObject(),
-	})
-	if err != nil {
-		return nil, nil, err
-	}
+	order, _ := shown(pieces[:lists.Count(skipped, func(why string) bool { return why == "" })])
 	for i, at := range order {
-		d, ok := answer[pieceID(i)]
+		d, ok := answer[ids[i]]
 		switch {
 		case ok && d.rank() >= 0:
 			details[at] = d
@@ -274,7 +251,6 @@ func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[in
 				fence.Line(pieces[at].file.Path+" "+pieces[at].name()), phrase.Cut(fence.Line(string(d)), 40))
 		}
 	}
-	refuse(p, precisionName, answer, asked)
 	return details, skipped, nil
 }
 
