@@ -15,7 +15,7 @@ import (
 func Own(tree fs.FS) []string {
 	var out []string
 	add := func(name string) {
-		if name != "" && !slices.Contains(out, name) {
+		if name != "" {
 			out = append(out, name)
 		}
 	}
@@ -53,7 +53,7 @@ func Own(tree fs.FS) []string {
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
 // Folder returns the folder of a package of Go whose name begins with one of the prefixes of [Own], or "" for a package of
