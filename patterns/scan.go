@@ -108,7 +108,7 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	}
 	known := func(rule string) bool { _, ok := lessons[rule]; return ok }
 	for _, s := range look {
-		switch why, looked := saw.files[s.path], saw.looked(s.path); {
+		switch why, looked := saw.files[s.path]; {
 		case !looked && s.idle:
 			res.Scanned++
 		case looked && why == "" && s.language == "":
@@ -123,10 +123,8 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 			res.Scanned++
 		case why == noRule, why == "" && s.language == "":
 			res.Other = append(res.Other, s.path)
-		case why == "":
-			res.Skipped = append(res.Skipped, Skip{s.path, "ast-grep did not report that it read the file"})
 		default:
-			res.Skipped = append(res.Skipped, Skip{s.path, why})
+			res.Skipped = append(res.Skipped, Skip{s.path, saw.unread(s.path)})
 		}
 	}
 	res.sort()
