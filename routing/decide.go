@@ -118,8 +118,8 @@ func (j *judge) memory() {
 	m.Available = &available
 	j.f.MemoryGB = float64(available) / gigabyte
 	if m.OK = j.f.MemoryGB >= 2*j.f.WorkerGB; !m.OK {
-		m.Note = fmt.Sprintf("%s available; two workers of %s need %s", gb(j.f.MemoryGB), gb(j.f.WorkerGB),
-			gb(2*j.f.WorkerGB))
+		m.Note = fmt.Sprintf("%s available; two workers of %s need %s", GB(j.f.MemoryGB), GB(j.f.WorkerGB),
+			GB(2*j.f.WorkerGB))
 	}
 }
 
@@ -137,7 +137,7 @@ func (j *judge) describe() {
 	for i := range s.does {
 		files = append(files, s.does[i].all...)
 	}
-	d.Files, d.Overlap = len(unique(files)), s.meanOverlap
+	d.Files, d.Overlap = len(lists.Unique(files)), s.meanOverlap
 }
 
 // steps sets the needs of each batch.
@@ -311,7 +311,7 @@ func (j *judge) workers() {
 			why += fmt.Sprintf(", of which the plan has work for %d at a time", d.Workers)
 		}
 		if d.Memory.Available != nil && f.MemoryGB < float64(d.Workers)*f.WorkerGB {
-			why += fmt.Sprintf("; memory may be too small: %s available, %s for each worker", gb(f.MemoryGB), gb(f.WorkerGB))
+			why += fmt.Sprintf("; memory may be too small: %s available, %s for each worker", GB(f.MemoryGB), GB(f.WorkerGB))
 		}
 		j.because("%s", why)
 		return
@@ -323,12 +323,12 @@ func (j *judge) workers() {
 	fit := math.Floor(f.MemoryGB / f.WorkerGB)
 	d.Workers = int(max(1, min(float64(j.o.Rules.MaxWorkers), fit, float64(f.Width))))
 	j.because("%s: %s available, %s for each worker, at most %s, up to %s at the same time",
-		phrase.Count(d.Workers, "worker"), gb(f.MemoryGB), gb(f.WorkerGB),
+		phrase.Count(d.Workers, "worker"), GB(f.MemoryGB), GB(f.WorkerGB),
 		phrase.Count(j.o.Rules.MaxWorkers, "worker"), phrase.Count(f.Width, "batch"))
 }
 
-// gb formats an amount of memory. It rounds down, so that no amount seems to reach a limit that it does not reach.
-func gb(v float64) string {
+// GB formats an amount of memory, in units of 2^30 bytes. It rounds down, so that no amount seems to reach a limit that it does not reach.
+func GB(v float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Floor(v*10)/10), ".0") + " GB"
 }
 

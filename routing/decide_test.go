@@ -542,3 +542,13 @@ func TestPairsAreLimited(t *testing.T) {
 		t.Errorf("%d pairs, %d left out, of %d", len(d.Pairs), d.PairsLeftOut, n)
 	}
 }
+
+// Amounts of memory are rounded down, in reasons and in the printed plan.
+func TestGB(t *testing.T) {
+	for want, n := range map[string]float64{"0 GB": 0, "8 GB": 8, "7.9 GB": 8 - 1.0/(1<<30), "21.8 GB": 21 + 900.0/1024,
+		"0.5 GB": 0.5} {
+		if got := GB(n); got != want {
+			t.Errorf("%v is %s, want %s", n, got, want)
+		}
+	}
+}

@@ -131,7 +131,8 @@ func memoryText(m routing.Memory) string {
 		}
 		return "memory " + m.Note
 	}
-	s := fmt.Sprintf("%s available, %s per worker", gigabytes(*m.Available), gigabytes(m.PerWorker))
+	s := fmt.Sprintf("%s available, %s per worker", routing.GB(float64(*m.Available)/(1<<30)),
+		routing.GB(float64(m.PerWorker)/(1<<30)))
 	if m.Note != "" {
 		s += "; " + m.Note
 	}
@@ -301,13 +302,4 @@ func Minutes(d time.Duration) string {
 	}
 	d = d.Round(time.Minute)
 	return fmt.Sprintf("%dh %02dmin", int(d/time.Hour), int(d%time.Hour/time.Minute))
-}
-
-// gigabytes rounds down: so that it never shows more memory than available.
-func gigabytes(n uint64) string {
-	tenths := n * 10 >> 30
-	if tenths%10 == 0 || tenths >= 100 {
-		return fmt.Sprintf("%d GB", tenths/10)
-	}
-	return fmt.Sprintf("%d.%d GB", tenths/10, tenths%10)
 }

@@ -286,12 +286,3 @@ func TestMinutes(t *testing.T) {
 		}
 	}
 }
-
-func TestGigabytes(t *testing.T) {
-	for want, n := range map[string]uint64{"0 GB": 0, "8 GB": 8 << 30, "7.9 GB": 8<<30 - 1, "21 GB": 21<<30 + 900<<20,
-		"0.5 GB": 512 << 20} {
-		if got := gigabytes(n); got != want {
-			t.Errorf("%d is %s, want %s", n, got, want)
-		}
-	}
-}
