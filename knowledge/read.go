@@ -309,8 +309,7 @@ func (x *indexer) outlines(ctx context.Context, out []seenFile, texts []patterns
 		return nil
 	}
 	languages := lists.Map(which, func(i int) outline.Language { return out[i].language })
-	slices.Sort(languages)
-	nodes, skip, err := x.Program.Nodes(ctx, x.Repo.Root, texts, outline.Rules(slices.Compact(languages)...), threads)
+	nodes, skip, err := x.Program.Nodes(ctx, x.Repo.Root, texts, outline.Rules(lists.Unique(languages)...), threads)
 	if errors.Is(err, patterns.ErrTooMuch) {
 		if len(texts) == 1 {
 			out[which[0]].skip = "ast-grep's answer about it is too long: probably a generated file"

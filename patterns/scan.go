@@ -157,8 +157,7 @@ func ownRules(files []source, docs []document) string {
 		}
 	}
 	languages = append(languages, lists.Map(docs, func(d document) string { return d.language })...)
-	slices.Sort(languages)
-	languages = slices.Compact(languages)
+	languages = lists.Unique(languages)
 	var b strings.Builder
 	for _, l := range languages {
 		fmt.Fprintf(&b, "---\nid: %s\nlanguage: %s\nseverity: hint\nmessage: not parsed\nlabels: {}\n"+

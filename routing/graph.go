@@ -303,7 +303,7 @@ func (g *graph) sameFiles() {
 		}
 	}
 	for pair, files := range meet {
-		g.add(pair[0], pair[1], EdgeFiles, 0, "both change "+list(unique(files)))
+		g.add(pair[0], pair[1], EdgeFiles, 0, "both change "+list(lists.Unique(files)))
 	}
 }
 

@@ -1,7 +1,10 @@
 // Package lists has functions for slices that package slices lacks: they make a list, a set or a number of a list.
 package lists
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Map returns the results of f for each value, in their order. It returns nil for an empty list.
 func Map[T, U any](list []T, f func(T) U) []U {
@@ -66,6 +69,9 @@ func By[T any, K comparable](list []T, key func(T) K) map[K]T {
 	}
 	return out
 }
+
+// Unique returns the values in sorted order, each once.
+func Unique[T cmp.Ordered](list []T) []T { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
 // Index returns the indexes of the values by their keys. Of values with the same key it has the last one.
 func Index[T any, K comparable](list []T, key func(T) K) map[K]int {

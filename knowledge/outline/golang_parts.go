@@ -79,6 +79,5 @@ func usedOf(pieces []goPiece, local string) []Name {
 	for _, p := range pieces {
 		names = append(names, p.used[local]...)
 	}
-	slices.Sort(names)
-	return lists.Map(slices.Compact(names), func(n string) Name { return Name{n, n} })
+	return lists.Map(lists.Unique(names), func(n string) Name { return Name{n, n} })
 }

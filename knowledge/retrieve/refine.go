@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 )
 
@@ -125,8 +126,7 @@ func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string
 			return nil, err
 		}
 	}
-	slices.Sort(added)
-	return slices.Compact(added), nil
+	return lists.Unique(added), nil
 }
 
 // more handles a requested file that is already in scope: its shown part was too small, so the whole file is shown.

@@ -202,7 +202,7 @@ func (p *pass) metadata(ctx context.Context, s *State) error {
 			return err
 		}
 	}
-	for _, c := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(q.Concepts, q.Keywords)))) {
+	for _, c := range lists.Unique(slices.Concat(q.Concepts, q.Keywords)) {
 		if err := find(1, "concept "+c, "", "", c); err != nil {
 			return err
 		}

@@ -165,7 +165,7 @@ func Files(ctx context.Context, o Options, paths []string) (out []Summary, skipp
 	var texts []patterns.Text
 	var languages []outline.Language
 	read := map[string][]byte{}
-	for _, p := range slices.Compact(slices.Sorted(slices.Values(paths))) {
+	for _, p := range lists.Unique(paths) {
 		l := outline.LanguageOf(p)
 		skip := func(reason string) { skipped = append(skipped, patterns.Skip{Path: p, Reason: reason}) }
 		if l == "" {
@@ -195,9 +195,7 @@ func Files(ctx context.Context, o Options, paths []string) (out []Summary, skipp
 			skip(patterns.MissingNote)
 		default:
 			texts, read[p] = append(texts, patterns.Text{Path: p, Text: text, Copy: copied}), text
-			if !slices.Contains(languages, l) {
-				languages = append(languages, l)
-			}
+			languages = lists.Add(languages, l)
 		}
 	}
 	if len(texts) > 0 {
