@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 )
 
@@ -108,11 +109,7 @@ func truth(b bool) int {
 // Hints returns literals of which every text with a secret-looking part contains one, unless the part is escaped or
 // encoded.
 func Hints() []literal.Lit {
-	var out []literal.Lit
-	for _, k := range kinds() {
-		out = append(out, k.needs()...)
-	}
-	return out
+	return slices.Concat(lists.Map(kinds(), func(k Kind) []literal.Lit { return k.needs() })...)
 }
 
 // spellings lists the forms of a value: plain, its single lines, in JSON, in a URL, in base64.

@@ -73,10 +73,8 @@ func (g *goReader) add(name *ast.Ident, kind Kind, from, to, head token.Pos, bod
 	if name == nil || name.Name == "_" {
 		return
 	}
-	start, end := g.offset(from), g.offset(to)
-	if end < start {
-		end = start
-	}
+	start := g.offset(from)
+	end := max(start, g.offset(to))
 	e := extent{
 		Symbol: Symbol{Name: name.Name, Kind: kind, Start: g.at.of(start), End: g.at.of(max(end-1, start))},
 		from:   start, to: end, name: g.offset(name.Pos()), body: body,

@@ -192,11 +192,9 @@ func (p *pass) symbols(ctx context.Context, name string) ([]SymbolNamed, error) 
 			return nil, err
 		}
 	}
-	var out []SymbolNamed
-	for _, s := range found {
-		out = append(out, SymbolNamed{ID: s.ID, File: s.File, Path: s.Path, Name: s.Name, Line: s.Start, As: name})
-	}
-	return out, nil
+	return lists.Map(found, func(s store.Symbol) SymbolNamed {
+		return SymbolNamed{ID: s.ID, File: s.File, Path: s.Path, Name: s.Name, Line: s.Start, As: name}
+	}), nil
 }
 
 // ownedBy keeps the symbols of a class, else those of a module or package of that name. In cart.total() the owner may

@@ -252,7 +252,8 @@ type maker struct {
 
 func (o Options) make(path string, l outline.Language, text []byte, made outline.Outline,
 	detail outline.Detail) Summary {
-	m := maker{Options: o, l: l, o: made, d: detail, values: map[int]outline.Value{}, docs: map[int]string{}}
+	m := maker{Options: o, l: l, o: made, d: detail, docs: map[int]string{},
+		values: lists.By(detail.Values, func(v outline.Value) int { return v.Symbol })}
 	m.s = Summary{
 		Path: path, Language: l, Lines: strings.Count(string(text), "\n"),
 		Classes: []Class{}, Functions: []Function{}, Endpoints: []Endpoint{}, Enums: []Enum{}, Constants: []Constant{},
@@ -260,9 +261,6 @@ func (o Options) make(path string, l outline.Language, text []byte, made outline
 	}
 	if made.Error != nil {
 		m.s.Partial = fmt.Sprintf("line %d: %s", made.Error.Line, made.Error.Message)
-	}
-	for _, v := range detail.Values {
-		m.values[v.Symbol] = v
 	}
 	for _, d := range made.Docs {
 		if _, ok := m.docs[d.Symbol]; !ok {

@@ -47,9 +47,7 @@ func newPicture(p *planparse.Plan, d routing.Decision) picture {
 		x.reasons[[2]int{from, to}] = text
 	}
 	x.Graph.Graph = layered.Layout(items)
-	for _, key := range d.CriticalPath() {
-		x.Longest = append(x.Longest, index[key])
-	}
+	x.Longest = lists.Map(d.CriticalPath(), func(key string) int { return index[key] })
 	return x
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/routing"
 )
@@ -33,13 +34,9 @@ func drawGraph(d routing.Decision, width int) []string {
 	if len(g.keys) > maxDrawn || len(chains) > maxGraphLines {
 		lines = g.list()
 	} else if columns := g.columns(); columns != nil {
-		for _, c := range chains {
-			lines = append(lines, g.aligned(c, columns))
-		}
+		lines = lists.Map(chains, func(c []int) string { return g.aligned(c, columns) })
 	} else {
-		for _, c := range chains {
-			lines = append(lines, g.broken(c)...)
-		}
+		lines = slices.Concat(lists.Map(chains, g.broken)...)
 	}
 	return append(lines, g.alone()...)
 }
