@@ -107,7 +107,7 @@ type indexer struct {
 	state store.RepoState
 
 	known   map[string]store.FileState
-	texts   map[string]store.Text // known files of languages without symbols; existing files are removed from the map
+	texts   map[string]store.FileState // known files of languages without symbols; existing files are removed from the map
 	ids     map[string]int64
 	added   []int64  // new files
 	changed []int64  // files that were read, including new ones

@@ -109,14 +109,9 @@ func (x *indexer) plan(ctx context.Context, all []listed) ([]candidate, error) {
 		there[p] = true
 		x.res.Scanned++
 		x.files[string(l)].Files++
-		c := candidate{path: p, language: l, size: fi.Size(), modified: fi.ModTime().UnixNano(), known: x.known[p]}
-		k := c.known
-		same := k.ID != 0 && k.Modified == c.modified && k.Size == c.size
-		if x.Now.Sub(fi.ModTime()) < young {
-			c.modified = 0
-		}
-		if same && x.uptodate(l, k) {
-			x.keep(k)
+		c, same := x.candidate(p, l, fi, x.known[p])
+		if same && x.uptodate(l, c.known) {
+			x.keep(c.known)
 			continue
 		}
 		work = append(work, c)
@@ -142,6 +137,16 @@ func (x *indexer) plan(ctx context.Context, all []listed) ([]candidate, error) {
 	}
 	x.res.Deleted = len(gone)
 	return work, nil
+}
+
+// candidate makes a candidate of a file. It reports whether size and time are those of the index.
+func (x *indexer) candidate(p string, l outline.Language, fi fs.FileInfo, known store.FileState) (candidate, bool) {
+	c := candidate{path: p, language: l, size: fi.Size(), modified: fi.ModTime().UnixNano(), known: known}
+	same := known.ID != 0 && known.Modified == c.modified && known.Size == c.size
+	if x.Now.Sub(fi.ModTime()) < young {
+		c.modified = 0
+	}
+	return c, same
 }
 
 // uptodate reports whether a file with the same content would give the same outline. Without ast-grep the stored
