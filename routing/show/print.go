@@ -246,41 +246,7 @@ func (t *text) why(d routing.Decision) {
 // wrap breaks a line between words at width columns, and indents all lines but the first. It does not split long
 // words, so that paths can be copied.
 func wrap(line string, width, indent int) []string {
-	var out []string
-	margin := ""
-	for {
-		at := breakAt(line, width, len(margin))
-		if at < 0 {
-			return append(out, strings.TrimRight(line, " "))
-		}
-		out = append(out, strings.TrimRight(line[:at], " "))
-		margin = strings.Repeat(" ", indent)
-		line = margin + strings.TrimLeft(line[at:], " ")
-	}
-}
-
-// breakAt returns the last space after the first word up to which a line fits into width columns, else the first
-// space after that word. It returns -1 for a line that fits, or with a single word after a margin.
-func breakAt(line string, width, margin int) int {
-	at, column := -1, 0
-	for i := 0; i < len(line); {
-		word := strings.IndexByte(line[i:], ' ')
-		if word < 0 {
-			word = len(line) - i
-		}
-		column += cells.Width(line[i : i+word])
-		if i += word; column > width && at >= 0 {
-			return at
-		}
-		if i < len(line) && i > margin && strings.TrimSpace(line[:i]) != "" {
-			if column > width {
-				return i
-			}
-			at = i
-		}
-		i, column = i+1, column+1 // the space
-	}
-	return -1
+	return strings.Split(strings.TrimRight(cells.Words(line, width, 0, indent), " "), "\n")
 }
 
 func cut(s string, width int) string {

@@ -183,7 +183,7 @@ func layers() []layer {
 			"lessons", "patterns"}},
 		{"tools/site", nil}, // a program
 		{"internal/atomicfile", nil},
-		{"internal/cells", nil},
+		{"internal/cells", []string{"internal/lazyre"}},
 		{"internal/condition", []string{"internal/lazyre"}},
 		// a program: it times a scan and a plugin separately, and writes a sample journal
 		{"tools/bench", []string{"tools/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner",
