@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -274,15 +273,6 @@ func TestDrawGraphShowsEachEdgeOnce(t *testing.T) {
 		slices.Sort(got)
 		if !slices.Equal(want, got) || len(seen) != n {
 			t.Fatalf("seed %d: drawn are %v, want %v; %d of %d batches:\n%s", seed, got, want, len(seen), n, text)
-		}
-	}
-}
-
-func TestMinutes(t *testing.T) {
-	for want, d := range map[string]time.Duration{"0s": 0, "45s": 45 * time.Second, "1min": 80 * time.Second,
-		"14min": 14 * time.Minute, "2h 05min": 125 * time.Minute, "1h 00min": time.Hour + time.Second} {
-		if got := Minutes(d); got != want {
-			t.Errorf("%v is %s, want %s", d, got, want)
 		}
 	}
 }
