@@ -461,15 +461,12 @@ func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) e
 	for i := range content.Symbols {
 		content.Symbols[i].File = state.ID
 	}
-	sortSymbols(content.Symbols)
+	slices.SortFunc(content.Symbols, func(a, b store.Symbol) int { // as the database returns them
+		return cmp.Or(a.Start-b.Start, cmp.Compare(a.ID, b.ID))
+	})
 	x.facts[state.ID] = &source{id: state.ID, path: f.path, language: f.language, symbols: content.Symbols,
 		imports: content.Imports, refs: refs}
 	return nil
-}
-
-// sortSymbols sorts symbols in the order in which the database returns them.
-func sortSymbols(all []store.Symbol) {
-	slices.SortFunc(all, func(a, b store.Symbol) int { return cmp.Or(a.Start-b.Start, cmp.Compare(a.ID, b.ID)) })
 }
 
 // qualified returns unique names of symbols in a file: kind, names of all parents, and a number for duplicates.

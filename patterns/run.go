@@ -16,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -220,7 +221,7 @@ func (o *output) line(l string) {
 
 // verdict distinguishes an answer from a failure.
 func verdict(res proc.Result, said []string) error {
-	text := stderrText(said)
+	text := phrase.CutBytes(phrase.Line(strings.Join(said, " ")), 2000)
 	switch {
 	case res.Ended == proc.Cancelled:
 		return fmt.Errorf("ast-grep was stopped: %w", res.Cause)

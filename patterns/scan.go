@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/lists"
-	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Hit is one match of a rule. Line and column count from 1, the column in characters.
@@ -198,11 +197,6 @@ func (p Program) try(ctx context.Context, rules string) error {
 // limit returns the time for one chunk.
 func (p Program) limit() time.Duration {
 	return cmp.Or(p.Limit, runLimit)
-}
-
-// stderrText returns ast-grep's messages for people, without its machine-readable notes.
-func stderrText(lines []string) string {
-	return phrase.CutBytes(phrase.Line(strings.Join(lines, " ")), 2000)
 }
 
 // String returns the hit as compilers print theirs.

@@ -223,7 +223,10 @@ func Glance(l Language, text []byte, nodes []patterns.Node) Outline {
 }
 
 func read(l Language, text []byte, nodes []patterns.Node, brief bool) *reader {
-	slices.SortFunc(nodes, compareNodes)
+	// ast-grep returns nodes in varying order. Among those that begin at the same place, the longest comes first.
+	slices.SortFunc(nodes, func(a, b patterns.Node) int {
+		return cmp.Or(a.Start-b.Start, strings.Compare(a.Rule, b.Rule), b.End-a.End)
+	})
 	r := &reader{text: text, at: linesOf(text), nodes: nodes, brief: brief}
 	if l == Python {
 		r.python()
@@ -233,12 +236,6 @@ func read(l Language, text []byte, nodes []patterns.Node, brief bool) *reader {
 	}
 	r.parseError()
 	return r
-}
-
-// compareNodes defines a fixed order, because ast-grep returns nodes in varying order. Among nodes that begin at the
-// same place, the longest comes first.
-func compareNodes(a, b patterns.Node) int {
-	return cmp.Or(a.Start-b.Start, strings.Compare(a.Rule, b.Rule), b.End-a.End)
 }
 
 type reader struct {

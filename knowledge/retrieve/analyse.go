@@ -69,8 +69,9 @@ func (p *pass) analyse(ctx context.Context) (TaskQuery, error) {
 	}
 	text, err = p.Prompts.Render(analysis, map[string]string{
 		"overview": overview, "task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))),
-		"files": Listed(q.filePaths(), 30), "symbols": Listed(q.symbolNames(), 30),
-		"errors": Listed(q.errorTexts(), 10), "unknown": Listed(q.Unknown, 10),
+		"files":   Listed(lists.Map(q.Files, func(f FileNamed) string { return f.Path }), 30),
+		"symbols": Listed(q.symbolNames(), 30),
+		"errors":  Listed(q.errorTexts(), 10), "unknown": Listed(q.Unknown, 10),
 	})
 	if err != nil {
 		return q, err
@@ -129,10 +130,6 @@ func (p *pass) overview(ctx context.Context) (string, error) {
 			phrase.Join(domains[:min(30, len(domains))], ", ", func(d store.Tally) string { return fence.Line(d.Name) })
 	}
 	return text, nil
-}
-
-func (q TaskQuery) filePaths() []string {
-	return lists.Map(q.Files, func(f FileNamed) string { return f.Path })
 }
 
 // symbolNames returns the symbol names of the task without duplicates.

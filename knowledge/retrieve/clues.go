@@ -146,15 +146,13 @@ func asPlace(w string) (place, bool) {
 		return p, false
 	}
 	folder := strings.Contains(strings.Trim(p.Path, "/"), "/")
-	return p, folder || slices.Contains(fileEndings(), path.Ext(p.Path)) && path.Ext(p.Path) != p.Path
+	return p, folder || fileEndings.Has(path.Ext(p.Path)) && path.Ext(p.Path) != p.Path
 }
 
-// fileEndings lists the extensions that distinguish a file from a dotted name.
-func fileEndings() []string {
-	return strings.Fields(
-		".py .pyi .ts .tsx .js .jsx .mjs .cjs .mts .cts .go .md .txt .toml .json .yaml .yml .html .css .sh .sql .cfg .ini " +
-			".lock .mod .sum .xml .csv .rst .proto .rs .java .c .h .cpp .rb .php")
-}
+// fileEndings holds the extensions that distinguish a file from a dotted name.
+var fileEndings = wordset.New(
+	".py .pyi .ts .tsx .js .jsx .mjs .cjs .mts .cts .go .md .txt .toml .json .yaml .yml .html .css .sh .sql .cfg .ini " +
+		".lock .mod .sum .xml .csv .rst .proto .rs .java .c .h .cpp .rb .php")
 
 func (c *clues) addPlace(p place) {
 	for i, q := range c.Paths {
