@@ -177,13 +177,13 @@ func decorates(line, ext string) bool {
 		return true
 	}
 	if ext == ".cs" {
-		return len(line) > 1 && line[0] == '[' && inWord(line[1])
+		return len(line) > 1 && line[0] == '[' && language.WordByte(line[1])
 	}
 	switch ext {
 	case ".rb", ".rake", ".pl", ".pm": // a variable
 		return false
 	}
-	return len(line) > 1 && line[0] == '@' && inWord(line[1])
+	return len(line) > 1 && line[0] == '@' && language.WordByte(line[1])
 }
 
 // bracketed returns the line on which the round and square brackets close that are opened on a line of code.
@@ -413,14 +413,14 @@ func Words(text string) string {
 func EachWord(text string, take func(string)) {
 	var parts []string
 	for i := 0; i < len(text); {
-		if c := text[i]; c < utf8.RuneSelf && !inWord(c) {
+		if c := text[i]; c < utf8.RuneSelf && !language.WordByte(c) {
 			i++
 			continue
 		}
 		j, plain := i, true // plain: one part, in lower case
 		for j < len(text) {
 			if c := text[j]; c < utf8.RuneSelf {
-				if !inWord(c) {
+				if !language.WordByte(c) {
 					break
 				}
 				plain = plain && (c >= 'a' || c <= '9')
@@ -460,10 +460,6 @@ func EachWord(text string, take func(string)) {
 
 // maxWord is the highest length of a word in bytes. Longer ones are data.
 const maxWord = 80
-
-func inWord(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
-}
 
 // partsOf splits a name into lower-case parts: loadHTTPConfig gives load, http and config.
 func partsOf(name string, parts []string) []string {
@@ -565,7 +561,8 @@ func Head(lines []string) Span {
 
 // importLine reports whether a line begins an import in a common language.
 func importLine(t string) bool {
-	return language.Begins(t, "import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ", "require ",
+	return language.Begins(t, "import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ",
+		"require ",
 		"require(", "require_relative ", "include ", "#include", "extern crate ", "mod ") ||
 		language.Begins(t, "const ", "var ", "let ") && strings.Contains(t, "require(") ||
 		strings.HasPrefix(t, "export ") && strings.Contains(t, " from ")
