@@ -178,13 +178,9 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 			}
 		}
 	}
-	for _, name := range p.req.Files {
-		for _, i := range s.of[name] {
-			s.all[i].Features[fPath] = 1
-		}
-	}
 	s.subjects(q)
-	for _, f := range q.Files {
+	planned := lists.Map(p.req.Files, func(name string) FileNamed { return FileNamed{Path: name} })
+	for _, f := range slices.Concat(planned, q.Files) {
 		for _, i := range s.of[f.Path] {
 			s.all[i].Features[fPath] = 1
 			if f.Line > 0 && s.all[i].Start <= f.Line && f.Line <= s.all[i].End {

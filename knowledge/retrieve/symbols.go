@@ -389,12 +389,3 @@ func (s *symbol) say(weight int, why string) {
 		s.score += weight
 	}
 }
-
-// references returns the symbols that a symbol refers to, and those that refer to it.
-func (p *pass) references(ctx context.Context, id int64) (uses, users []store.Neighbor, err error) {
-	if uses, err = p.Base.Neighbors(ctx, id, store.Out); err != nil {
-		return nil, nil, err
-	}
-	users, err = p.Base.Neighbors(ctx, id, store.In)
-	return uses, users, err
-}
