@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -98,12 +99,12 @@ const (
 )
 
 // precision chooses symbols of the files in scope and how much of each is shown (RETR-09, RETR-10).
-func precision(ctx context.Context, p *pass, s State) (State, []Decision, error) {
+func precision(ctx context.Context, p *pass, s State) (State, []store.FileDecision, error) {
 	return p.choose(ctx, s, func(File) bool { return true })
 }
 
 // choose judges the symbols of the wanted files. The choices for other files stay.
-func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (State, []Decision, error) {
+func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (State, []store.FileDecision, error) {
 	contents := make([]*content, len(s.Files))
 	for i, f := range s.Files {
 		c, err := p.content(ctx, f)
@@ -119,13 +120,14 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 		return s, nil, err
 	}
 	var pieces []piece
-	var all []Decision
+	var all []store.FileDecision
 	for i, f := range s.Files {
 		if !wanted(f) {
 			continue
 		}
 		if contents[i].bad != "" {
-			all = append(all, Decision{File: f.ID, Path: f.Path, Tier: string(Excluded), Reason: contents[i].bad})
+			all = append(all,
+				store.FileDecision{File: f.ID, Path: f.Path, Tier: string(Excluded), Reason: contents[i].bad})
 			p.note("%s is omitted: %s", f.Path, contents[i].bad)
 			continue
 		}
@@ -153,7 +155,8 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 		default:
 			reason += "; not judged"
 		}
-		all = append(all, Decision{x.file.ID, x.file.Path, x.name(), string(detail), detail != Excluded, reason})
+		all = append(all, store.FileDecision{File: x.file.ID, Path: x.file.Path, Symbol: x.name(), Tier: string(detail),
+			Included: detail != Excluded, Reason: reason})
 		if detail != Excluded {
 			s.Choices = append(s.Choices, x.choice(detail, reason))
 		}
@@ -163,7 +166,8 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 			!slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Path == f.Path }) {
 			why := f.Why + "; no part of it was chosen, so its outline is shown"
 			s.Choices = append(s.Choices, outlineChoice(f, contents[i], why))
-			all = append(all, Decision{f.ID, f.Path, "", string(TypeContext), true, why})
+			all = append(all,
+				store.FileDecision{File: f.ID, Path: f.Path, Tier: string(TypeContext), Included: true, Reason: why})
 		}
 	}
 	s.Precise = true

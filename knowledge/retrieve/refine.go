@@ -101,7 +101,7 @@ func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string
 			m.addFile(p.names.at(f.Path), 0, f.As) // outside of symbols, use the file itself
 		}
 	}
-	var all []Decision
+	var all []store.FileDecision
 	fresh := map[string]bool{}
 	for _, f := range m.files {
 		if !s.has(f.Path) {
@@ -111,7 +111,8 @@ func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string
 		} else {
 			added = append(added, p.more(s, f.Path)...)
 		}
-		all = append(all, Decision{f.ID, f.Path, "", "1", true, "the refinement requests " + f.As})
+		all = append(all, store.FileDecision{File: f.ID, Path: f.Path, Tier: "1", Included: true,
+			Reason: "the refinement requests " + f.As})
 	}
 	chosen, decided, err := p.require(ctx, s, m.symbols, places.files)
 	if err != nil {
@@ -144,7 +145,7 @@ func (p *pass) more(s *State, path string) []string {
 
 // require makes the requested symbols primary, and the symbols around the lines of errors.
 func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, places []FileNamed) (added []string,
-	all []Decision, err error) {
+	all []store.FileDecision, err error) {
 	type request struct{ path, name, why string }
 	var requests []request
 	byName := map[string]int{}
@@ -186,7 +187,8 @@ func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, pla
 				s.Choices = append(s.Choices, choice)
 			}
 			added = append(added, w.path+":"+x.name)
-			all = append(all, Decision{f.ID, f.Path, x.name, string(Primary), true, w.why})
+			all = append(all, store.FileDecision{File: f.ID, Path: f.Path, Symbol: x.name, Tier: string(Primary),
+				Included: true, Reason: w.why})
 		}
 	}
 	return added, all, nil

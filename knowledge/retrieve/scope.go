@@ -27,7 +27,7 @@ const verdictTokens = 40
 
 // scope collects candidate files tier by tier and asks a model which of them matter (RETR-06, RETR-07). Files that a
 // plan or the task names always stay. A file without an answer is dropped, with that as the reason.
-func scope(ctx context.Context, p *pass, s State) (State, []Decision, error) {
+func scope(ctx context.Context, p *pass, s State) (State, []store.FileDecision, error) {
 	if err := p.widen(ctx, &s); err != nil {
 		return s, nil, err
 	}
@@ -37,9 +37,9 @@ func scope(ctx context.Context, p *pass, s State) (State, []Decision, error) {
 		return s, nil, err
 	}
 	var kept []File
-	var all []Decision
+	var all []store.FileDecision
 	for _, f := range s.Files {
-		d := Decision{File: f.ID, Path: f.Path, Tier: strconv.Itoa(f.Tier), Included: f.Sure, Reason: f.Why}
+		d := store.FileDecision{File: f.ID, Path: f.Path, Tier: strconv.Itoa(f.Tier), Included: f.Sure, Reason: f.Why}
 		v, judged := verdicts[f.Path]
 		switch {
 		case f.Sure:

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
 )
 
@@ -216,7 +217,7 @@ func (p *pass) takeRanked(ctx context.Context, s *State) error {
 }
 
 // chunks adds ranked chunks to the choices.
-func (p *pass) chunks(s State, list []Ranked, taken []int) (State, []Decision) {
+func (p *pass) chunks(s State, list []Ranked, taken []int) (State, []store.FileDecision) {
 	files := lists.By(s.Files, func(f File) string { return f.Path })
 	asFile := func(r Ranked) File {
 		if f, ok := files[r.Path]; ok {
@@ -228,15 +229,15 @@ func (p *pass) chunks(s State, list []Ranked, taken []int) (State, []Decision) {
 		return x
 	}
 	s.Files, s.Choices = slices.Clone(s.Files), slices.Clone(s.Choices)
-	var all []Decision
+	var all []store.FileDecision
 	for at, i := range taken {
 		r := list[i]
 		f := asFile(r)
 		if !s.has(r.Path) {
 			s.Files = append(s.Files, f)
 		}
-		all = append(all, Decision{f.ID, r.Path, r.Label, strconv.Itoa(f.Tier), true,
-			fmt.Sprintf("place %d of the search: %s", i+1, r.reason())})
+		all = append(all, store.FileDecision{File: f.ID, Path: r.Path, Symbol: r.Label, Tier: strconv.Itoa(f.Tier),
+			Included: true, Reason: fmt.Sprintf("place %d of the search: %s", i+1, r.reason())})
 		s.Choices = append(s.Choices,
 			Choice{Path: r.Path, Symbol: r.Label, Kind: kindLines, Start: r.Start, End: r.End, Detail: Primary, Tier: f.Tier,
 				Score: len(taken) - at, Why: r.reason()})
