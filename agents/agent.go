@@ -46,8 +46,8 @@ type Task struct {
 	Redact func(string) string `json:"-"`
 }
 
-// Brief holds what an agent gets to know, in parts. Programs get its text; an agent that asks a model itself may put
-// parts elsewhere, or leave them out.
+// Brief holds the information for an agent, in parts. Programs get its text. An agent that asks a model itself may use
+// the parts in another order, or omit some.
 type Brief struct {
 	Head    string // the batch, and the rules of the work
 	Block   string // the context, under "## Run-Plan: Batch N"; "" if none
@@ -103,7 +103,7 @@ const (
 	Failed      Outcome = "failed" // not the agent's fault: its program, connection or provider failed
 )
 
-// Kind refines an outcome, so that callers can decide what helps. It is empty for agents that runplan does not know.
+// Kind refines an outcome, so that callers can decide what to do. It is empty for agents that runplan does not know.
 type Kind string
 
 // The kinds.

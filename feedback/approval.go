@@ -126,7 +126,7 @@ func (d *Driver) Deny(ctx context.Context, o Owner, id, reason string, again boo
 	why := Refused{Round: s.rounds, Stage: StageApproval, Reason: reason}
 	if again && s.rounds < MaxRounds {
 		i, _, err = d.note(ctx, i, Triaged, Denied, StageRefused,
-			fmt.Sprintf("the plan is denied: %s; another one is drafted, %d of %d", fence.Line(reason), s.rounds+1, MaxRounds),
+			fmt.Sprintf("the plan is denied: %s; a new plan is drafted, %d of %d", fence.Line(reason), s.rounds+1, MaxRounds),
 			why)
 	} else {
 		i, _, err = d.note(ctx, i, Rejected, Denied, StageRefused, "the plan is denied: "+fence.Line(reason), why)

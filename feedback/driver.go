@@ -227,7 +227,7 @@ func (d *Driver) approval(ctx context.Context, i Item, s story, by string) (Item
 	return after, waits, err
 }
 
-// note records what happened before anything follows from it.
+// note records an event before the driver acts on it.
 func (d *Driver) note(ctx context.Context, i Item, to Status, approval Approval, stage Stage, text string,
 	data any) (Item, Waits, error) {
 	after, err := record(ctx, d.Store, i,

@@ -33,7 +33,7 @@ func (w Words) check() error {
 		return refuse("give it as UTF-8", "the text is not UTF-8")
 	}
 	if err := CheckID(w.ID); err != nil {
-		return refuse("leave --id out to get one", "%v", err)
+		return refuse("omit --id to get a new id", "%v", err)
 	}
 	if _, err := ParseSeverity(string(w.Severity)); err != nil {
 		return refuse("give one of these with --severity", "%v", err)

@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// affected reports whether a change may matter to a project below the root of the tree: it is in the project, in one
-// that the project's own files name, or outside of all projects below the root.
+// affected reports whether a change may matter to a project below the root of the tree. It may if a changed file is in
+// the project, in another project that the project's own files name, or outside of all projects below the root.
 func affected(dir string, p Project, all []Project, changed []string) bool {
 	if len(changed) == 0 {
 		return true // nothing is known to have changed: everything is checked
@@ -71,7 +71,7 @@ func sample(root string) bool {
 	})
 }
 
-// way returns the relative path from one folder to another.
+// way returns the relative path from one folder to another folder.
 func way(root, other string) string {
 	rel, err := filepath.Rel(filepath.FromSlash(root), filepath.FromSlash(other))
 	if err != nil {

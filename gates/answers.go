@@ -19,7 +19,7 @@ import (
 //
 //   - A test is named by its own name, or by its file in the title or in the text. The list of files does not count:
 //     "Modify: cart_test.go" is the place for the batch's own tests, and says nothing about a test that already
-//     failed there. For other findings it counts if the purpose of the batch are such findings.
+//     failed there. For other findings the list counts if such findings are the purpose of the batch.
 //     It is also named by what it tests: its name without "test", or a function that it calls ("make add right" for
 //     TestAdd). In the title any such name counts, in the text only one that is marked as code or is not a plain word.
 //   - A file is named by its path or by its name in the title or in the text. An entry of a ChangeLog ("* cart_test.go:
@@ -50,8 +50,8 @@ func (s Subject) Answers(g Info, f Finding) bool {
 	return g.Command != "" && has(aim(s.Batch), g.Command)
 }
 
-// Mentions reports whether the title or the text of the batch has the path of a file, or its name. That does not ask
-// for a change: see [Subject.Names].
+// Mentions reports whether the title or the text of the batch contains the path or the name of a file. A mention does
+// not ask for a change: see [Subject.Names].
 func (s Subject) Mentions(file string) bool { return hasFile(s.Batch.Title+"\n"+s.Batch.Text, file) }
 
 func hasFile(text, file string) bool {
@@ -166,15 +166,15 @@ func calledIn(file string, f Finding) []string {
 	return names
 }
 
-// plain holds names of functions that say nothing about the subject of a test.
+// plain holds names of functions that tests of any subject call.
 var plain = wordset.New(
 	"error errorf fatal fatalf run log logf helper new print println printf sprintf test tests it describe expect " +
 		"assert equal equals true false not fail skip main len range make append string int str list dict set open close " +
 		"read write get put join split format map filter type call func function if for while switch return with is in of " +
 		"to be")
 
-// unmistakable reports whether a name cannot be a plain word: it has an underscore, a slash, a space or a capital
-// inside.
+// unmistakable reports whether a name cannot be an ordinary word, because it contains an underscore, a slash, a space
+// or an inner capital.
 func unmistakable(name string) bool {
 	if strings.ContainsAny(name, "_/ ") {
 		return true

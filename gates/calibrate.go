@@ -28,7 +28,7 @@ type bed struct {
 	why    string   // why nothing could be planted
 	undo   []func() // remove the planted files
 
-	// alone is the call without planted tests; nil uses the same call.
+	// alone is the call without planted tests; nil means the same call.
 	alone func() (testRun, error)
 	// masks says that a failing test prevents another check, such as for leftovers or a coverage limit. Then the call
 	// must also pass without planted tests.
@@ -155,8 +155,8 @@ func (w *Look) try(ctx context.Context, r testRun) (testout.Result, ran, error) 
 	return res, out, nil
 }
 
-// reached reports whether a result names a test at a place with planted tests, or a file. A linter before the tests may
-// print a sum of findings that reads like one of tests.
+// reached reports whether a result names a test at a place with planted tests, or a file. Otherwise the result may come
+// from a linter whose number of findings looks like a number of tests.
 func (b *bed) reached(raw testout.Result) bool {
 	return slices.ContainsFunc(raw.Failures, func(f testout.Failure) bool { return f.Path != "" || f.Build }) ||
 		slices.ContainsFunc(raw.Cases, func(c testout.Case) bool {
@@ -219,13 +219,13 @@ func (w *Look) once(ctx context.Context, r testRun) (testout.Result, ran, error)
 	return r.result(out), out, nil
 }
 
-// uncalibrated records that the results of the suite, or of a part of it, count although it was never seen to fail a
-// test.
+// uncalibrated records that the results of the suite, or of a part of it, count although no planted test showed that it
+// reports failures.
 func (w *Look) uncalibrated(why string) {
 	w.rep.Proof = &Proof{Calibration: Uncalibrated, Why: why}
 }
 
-// lies fails the gate, because the suite does not report the results of its tests.
+// lies fails the gate because the suite does not report the results of its tests.
 func (w *Look) lies(format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	w.Find(Finding{

@@ -12,7 +12,7 @@ var checkName = lazyre.New(`(?i)^(?:.*[._-])?(?:checks?|checker|verify|verifier|
 // IsCheck reports whether the name of a file says that it is a check, such as verify.sh.
 func IsCheck(p string) bool { return checkName.MatchString(path.Base(p)) }
 
-// Checks returns the files that configured commands run as checks, as far as their names say so.
+// Checks returns the files that configured commands run, if their names say that they are checks.
 func (s Settings) Checks() []string {
 	var out []string
 	for _, c := range s.Commands {

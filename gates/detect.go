@@ -88,7 +88,7 @@ func Detect(dir string) []Project {
 				out = append(out, Project{m.lang, root, path.Join(root, file)})
 			}
 		}
-		// Tests without any packaging are a project too.
+		// Tests without packaging files are a project, too.
 		if root == "." || root == "tests" || root == "test" {
 			if i := slices.IndexFunc(names, language.PythonTest); i >= 0 && !has(LangPython, ".") {
 				out = append(out, Project{LangPython, ".", path.Join(root, names[i])})

@@ -227,9 +227,13 @@ func TestSuitesOfTree(t *testing.T) {
 // A tree without a gate for tests gets a proposal: the command of its build tool.
 func TestProposedTests(t *testing.T) {
 	for want, files := range map[string]map[string]string{
-		"composer test":      {"composer.json": `{"scripts": {"test": "phpunit"}}`, "phpunit.xml": ""},
-		"vendor/bin/phpunit": {"composer.json": "{}", "phpunit.xml.dist": ""}, "mix test": {"mix.exs": ""},
-		"deno test": {"deno.jsonc": ""}, "dart test": {"pubspec.yaml": "name: x"},
+		"composer test": {"composer.json": `{"scripts": {"test": "phpunit"}}`, "phpunit.xml": ""},
+		"phpunit":       {"composer.json": "{}", "phpunit.xml.dist": ""}, "mix test": {"mix.exs": ""},
+		"vendor/bin/phpunit": {"composer.json": `{"require-dev": {"phpunit/phpunit": "^9"}}`},
+		"prove -lr t":        {"cpanfile": ""}, "busted": {"x-1.rockspec": ""}, "ant test": {"build.xml": `<target name="test">`},
+		"invoke test": {"tasks.py": "@task\ndef test(c):\n"}, "task test": {"Taskfile.dist.yml": "tasks:\n  test:\n"},
+		"Rscript -e 'testthat::test_local()'": {"DESCRIPTION": "Suggests: testthat\n"},
+		"deno test":                           {"deno.jsonc": ""}, "dart test": {"pubspec.yaml": "name: x"},
 		"flutter test": {"pubspec.yaml": "dependencies:\n  flutter:\n    sdk: flutter\n"},
 		"cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure": {
 			"CMakeLists.txt": "enable_testing()"},

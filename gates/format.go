@@ -186,5 +186,5 @@ func prettierConfig(dir, root string) bool {
 		"prettier.config.mjs", "prettier.config.ts") != ""
 }
 
-// seenFrom names file as seen from root.
+// seenFrom returns the path of file relative to root.
 func seenFrom(root, file string) string { return "./" + strings.TrimPrefix(file, root+"/") }

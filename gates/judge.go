@@ -71,7 +71,7 @@ func (b *bed) compare(ctx context.Context, w *Look, res testout.Result, planted 
 		case near && p.unsure != "":
 			why = p.place + ": " + p.unsure
 		case near && len(res.Failures) > 0 && (p.fine == nil || !p.fine()):
-			why = p.place + ": the tests ended before the planted ones ran"
+			why = p.place + ": the run ended before the planted tests"
 		case near:
 			lie(p, "tests were reported as run, but the planted tests next to them did not run")
 		case p.fine != nil && p.fine() && b.ranBefore(ctx, w, p):

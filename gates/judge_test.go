@@ -64,7 +64,7 @@ func TestJudgesPlantedPairs(t *testing.T) {
 				"selects"
 		}, Subject{}, Uncalibrated, "m: it selects", false, 0, TestCount{Passed: 1}},
 		"neither ran, after an end": {failing, 1, true, nil, Subject{}, Uncalibrated,
-			"m: the tests ended before the planted ones ran", false, 1, TestCount{Failed: 1}},
+			"m: the run ended before the planted tests", false, 1, TestCount{Failed: 1}},
 		"no test ran there": {result(0, 0, 1, of("TestA", testout.Skipped)), 0, true, nil, Subject{},
 			Uncalibrated, "the planted tests did not run", false, 0, TestCount{Skipped: 1}},
 		"a place passed without tests": {result(0, 0, 0), 0, true,

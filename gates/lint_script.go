@@ -92,7 +92,7 @@ func lintScript(text string) (program, why string) {
 		return "", "it fixes its findings"
 	}
 	if strings.ContainsAny(text, "|;<>`$") {
-		return "", "it runs other programs than checkers"
+		return "", "it also runs programs that are not checkers"
 	}
 	for part := range strings.SplitSeq(text, "&&") {
 		words := strings.Fields(part)

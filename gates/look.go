@@ -33,7 +33,7 @@ func (w *Look) Exists(path string) bool {
 // SourcePath returns the environment in which Python imports the packages below src of the tree, see [Look.sourcePath].
 func (w *Look) SourcePath(ctx context.Context) []string { return w.sourcePath(ctx, ".") }
 
-// SourcePath is [Look.SourcePath] for other programs than gates.
+// SourcePath is [Look.SourcePath] for programs that are not gates.
 func SourcePath(ctx context.Context, dir string, env []string) []string {
 	w := &Look{subject: Subject{Dir: dir, Env: env}, limit: time.Minute, end: time.Now().Add(time.Minute)}
 	return w.sourcePath(ctx, ".")

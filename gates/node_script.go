@@ -118,7 +118,7 @@ func (p nodePackage) nodeParts(manager string) []nodeCall {
 		return nil
 	}
 	if len(before) > 0 {
-		why := cmp.Or(last.why, "the test script runs other commands behind its tests")
+		why := cmp.Or(last.why, "the test script runs other commands after its tests")
 		out = append(out, nodeCall{part: strings.Join(before, " && "), why: why})
 	}
 	return out

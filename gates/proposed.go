@@ -5,7 +5,9 @@ import "regexp"
 // unsupported lists files of build tools whose tests no gate runs by itself, and the commands that run them.
 var unsupported = []struct{ files, says, command string }{
 	{"composer.json", `"test"\s*:`, "composer test"},
-	{"phpunit.xml phpunit.xml.dist phpunit.dist.xml", "", "vendor/bin/phpunit"},
+	{"composer.json", `"pestphp/pest"`, "vendor/bin/pest"},
+	{"composer.json", `"phpunit/phpunit"`, "vendor/bin/phpunit"},
+	{"phpunit.xml phpunit.xml.dist phpunit.dist.xml", "", "phpunit"},
 	{"mix.exs", "", "mix test"},
 	{"rebar.config", "", "rebar3 eunit"},
 	{"deno.json deno.jsonc", "", "deno test"},
@@ -23,9 +25,26 @@ var unsupported = []struct{ files, says, command string }{
 	{"project.clj", "", "lein test"},
 	{"MODULE.bazel WORKSPACE WORKSPACE.bazel", "", "bazel test //..."},
 	{"GNUmakefile makefile Makefile configure.ac", `(?m)^check\s*:|AM_INIT_AUTOMAKE`, "make check"},
+	{"Makefile.PL Build.PL cpanfile dist.ini", "", "prove -lr t"},
+	{".busted *.rockspec", "", "busted"},
+	{"DESCRIPTION", `\btestthat\b`, "Rscript -e 'testthat::test_local()'"},
+	{"Project.toml", `(?m)^uuid\b`, "julia --project -e 'using Pkg; Pkg.test()'"},
+	{"gleam.toml", "", "gleam test"},
+	{"shard.yml", "", "crystal spec"},
+	{"*.nimble", "", "nimble test"},
+	{"v.mod", "", "v test ."},
+	{"dub.json dub.sdl", "", "dub test"},
+	{"foundry.toml", "", "forge test"},
+	{"build.mill build.sc", "", "mill __.test"},
+	{"build.xml", `<target\s[^>]*name="test"`, "ant test"},
 	{"package.json", `"test:unit"\s*:`, "npm run test:unit"},
 	{"justfile Justfile", `(?m)^@?test\b`, "just test"},
-	{"Taskfile.yml Taskfile.yaml", `(?m)^\s+test:`, "task test"},
+	{"Taskfile.yml Taskfile.yaml Taskfile.dist.yml Taskfile.dist.yaml", `(?m)^\s+test:`, "task test"},
+	{"mise.toml .mise.toml", `(?m)^\[tasks\.test\]|^test\s*=`, "mise run test"},
+	{"magefile.go", `(?mi)^func test\(`, "mage test"},
+	{"noxfile.py", "", "nox"},
+	{"tox.ini", "", "tox"},
+	{"tasks.py", `(?m)^def test\(`, "invoke test"},
 }
 
 // ProposedTests returns a command that probably runs the tests of the tree in dir, and the file that suggests it. It is
@@ -48,5 +67,5 @@ func proposal(dir string) string {
 	if file == "" {
 		return ""
 	}
-	return "; to run those of " + file + ", add a gate named tests: " + command
+	return "; to run the tests of " + file + ", add a gate named tests: " + command
 }

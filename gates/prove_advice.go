@@ -190,7 +190,7 @@ func (p *prover) uncollected() {
 		rep := &p.Reports[last]
 		p.find(rep, Finding{Rule: ruleUncollected, Severity: Warning, Path: file,
 			Message: "the suite does not run this test file of the plan; its settings may leave it out",
-			Fix:     "put it where the settings of the tests find it, or change them"})
+			Fix:     "move the file to a folder that the settings of the tests include, or change these settings"})
 		rep.Status = statusOf(rep.Findings)
 	}
 }

@@ -239,7 +239,7 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost, a
 				f.Message += ", but the batch wants all tests to pass and does not name the changed function that it tests"
 			case p.unlisted(file):
 				f.Severity = Error
-				f.Message += ", and the files of the batch are others"
+				f.Message += ", but the batch does not list this file"
 			case p.s.ChangedTests == ChangedApprove:
 				unagreed = append(unagreed, name)
 			case p.s.ChangedTests == ChangedFail:

@@ -47,7 +47,7 @@ func TestFindingsOfRunner(t *testing.T) {
 			[]string{"sub/test-a.sh:0:0 error exit exit 3, without naming a failed test: error: it broke"}, ""},
 		"no name, no suite": {"own", "", ran{exit: 3}, testout.Result{}, []string{":0:0 error exit exit 3"}, ""},
 		"a count": {"tests:x", "", ran{exit: 3, signal: "SIGSEGV"}, testout.Result{Failed: 2},
-			[]string{":0:0 error exit it died of SIGSEGV, 2 tests failed"}, ""},
+			[]string{":0:0 error exit it was killed by SIGSEGV, 2 tests failed"}, ""},
 		"a hidden failure": {"tests:x", "", ran{}, testout.Result{Failed: 1,
 			Failures: []testout.Failure{{Name: "TestA"}}}, []string{":0:0 warning exit-hides-failures 1 test failed, but the " +
 			"command exited with status 0; make the command fail when a test fails"}, ""},

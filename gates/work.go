@@ -223,7 +223,7 @@ func (r ran) ok() bool { return r.exit == 0 && r.signal == "" }
 // how returns how the program ended, for people.
 func (r ran) how() string {
 	if r.signal != "" {
-		return "it died of " + r.signal
+		return "it was killed by " + r.signal
 	}
 	return fmt.Sprintf("exit %d", r.exit)
 }

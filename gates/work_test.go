@@ -40,7 +40,7 @@ func TestLookRunsPrograms(t *testing.T) {
 		t.Errorf("%+v %+v %v", got, rep, err)
 	}
 	if got, _, err := runs(t, Subject{Dir: dir}, Program{Args: bash("kill -SEGV $$")}); err != nil || got.OK() ||
-		got.How != "it died of SIGSEGV" {
+		got.How != "it was killed by SIGSEGV" {
 		t.Errorf("a crash is a result: %+v, %v", got, err)
 	}
 	if _, _, err := runs(t, Subject{Dir: dir}, Program{Args: bash("kill -KILL $$")}); err == nil ||

@@ -97,7 +97,7 @@ func (s *source) symbol(id int64) store.Symbol {
 	return store.Symbol{}
 }
 
-// some makes hits of symbols with the same name in the same scope.
+// some returns hits for symbols with the same name in the same scope.
 func some(s *source, ids []int64, sure float64) []hit {
 	if len(ids) > 1 {
 		sure *= lessIfMany

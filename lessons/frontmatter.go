@@ -122,7 +122,7 @@ func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
 		switch n := doc.Body.(type) {
 		case *ast.MappingNode:
 			if len(file.Docs) > 1 {
-				p.errorf(1, "the front matter has %d YAML documents; it must be one", len(file.Docs))
+				p.errorf(1, "the front matter has %d YAML documents; it must have one", len(file.Docs))
 				return nil, false
 			}
 			p.lines = map[string]int{}
@@ -229,7 +229,7 @@ func (p *fileParser) checkPattern(l *Lesson) {
 	switch l.Pattern.Type {
 	case Syntactic:
 		if l.Pattern.Regex == "" {
-			p.at("pattern.regex", "pattern.regex is missing; a syntactic lesson has one")
+			p.at("pattern.regex", "pattern.regex is missing; a syntactic lesson needs it")
 			return
 		}
 		p.checkRegex("pattern.regex", l.Pattern.Regex)
@@ -244,7 +244,7 @@ func (p *fileParser) checkPattern(l *Lesson) {
 			p.at("pattern.regex", "a semantic lesson has no regex; with one it is syntactic")
 		}
 	default:
-		p.at("pattern.type", "pattern.type is %q; it is %s or %s", l.Pattern.Type, Syntactic, Semantic)
+		p.at("pattern.type", "pattern.type is %q; use %s or %s", l.Pattern.Type, Syntactic, Semantic)
 	}
 }
 

@@ -184,7 +184,7 @@ func (p *foreignParser) id(node *ast.MappingNode) string {
 	}
 	text := strings.TrimSpace(t.Value)
 	if n := len(text); n == 0 || n > 4 || strings.Trim(text, "0123456789") != "" {
-		p.at("id", "id is %q; it is a number of at most four digits", text)
+		p.at("id", "id is %q; use a number of at most four digits", text)
 		return ""
 	}
 	return strings.Repeat("0", 4-len(text)) + text

@@ -287,7 +287,7 @@ func regexNeed(expr string) need {
 		if re, err := regexp.Compile(tree.String()); err == nil {
 			return re
 		}
-		return regexp.MustCompile("") // simplified, x{0,999} nests too deeply: it may match in any text
+		return regexp.MustCompile("") // the simplified form, such as of x{0,999}, nests too deeply; this matches any text
 	})}
 	for _, l := range literal.Required(tree).Any {
 		if l.Fold { // ast-grep folds more letters than Go

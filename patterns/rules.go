@@ -218,7 +218,7 @@ func (d decoder) rules(file string, text []byte) ([]Rule, error) {
 		rules = append(rules, r)
 	}
 	if len(rules) == 0 {
-		return nil, fmt.Errorf("%s: it contains no rule", file)
+		return nil, fmt.Errorf("%s contains no rule", file)
 	}
 	return rules, nil
 }
@@ -243,22 +243,22 @@ func (d decoder) rule(doc string) (Rule, error) {
 	}
 	switch {
 	case h.Language == "":
-		return r, fmt.Errorf("rule %s: it names no language", h.ID)
+		return r, fmt.Errorf("rule %s names no language", h.ID)
 	case h.Rule == nil:
-		return r, fmt.Errorf("rule %s: it has no rule", h.ID)
+		return r, fmt.Errorf("rule %s has no rule", h.ID)
 	case h.Message == "":
-		return r, fmt.Errorf("rule %s: it has no message; describe the mistake in message", h.ID)
+		return r, fmt.Errorf("rule %s has no message; describe the mistake in its field message", h.ID)
 	}
 	r.Severity = cmp.Or(r.Severity, Hint)
 	if !slices.Contains([]Severity{Hint, Info, Warning, Error}, r.Severity) {
-		return r, fmt.Errorf("rule %s: severity %q: it is hint, info, warning, error or off", h.ID, r.Severity)
+		return r, fmt.Errorf("rule %s: severity is %q; use hint, info, warning, error or off", h.ID, r.Severity)
 	}
 	if len(languageKey.FindAllString(doc, -1)) != 1 {
 		return r, fmt.Errorf("rule %s: write language: NAME on its own line", h.ID)
 	}
 	for _, l := range append([]string{h.Language}, h.Metadata.Also...) {
 		if l = Canonical(l); !languageName.MatchString(l) {
-			return r, fmt.Errorf("rule %s: language %q is not the name of one", h.ID, l)
+			return r, fmt.Errorf("rule %s: %q is not the name of a language", h.ID, l)
 		}
 		r.Languages = append(r.Languages, l)
 		r.docs = append(r.docs, document{languageKey.ReplaceAllString(doc, "language: "+l), l,

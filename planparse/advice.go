@@ -34,14 +34,14 @@ func (c *checker) advice() {
 		switch d.Code {
 		case "near-miss-heading", "near-miss-box", "unusual-box", "missing-separator", "unassigned-boxes":
 			if d.Severity == SeverityError {
-				continue // it is reported as one
+				continue // already reported as an error
 			}
 			c.report.Advice = append(c.report.Advice, Advice{Code: d.Code, Line: d.Line, Message: d.Message})
 		}
 	}
 }
 
-// wiring checks for a batch that connects the parts. Without it, the parts of a plan work but the product does not.
+// wiring checks for a batch that connects the parts of a plan. Otherwise each part works but the product does not.
 func (c *checker) wiring() {
 	n := len(c.plan.Batches)
 	if n >= 2 && slices.ContainsFunc(c.plan.Batches, func(b Batch) bool { return !b.Done() }) &&

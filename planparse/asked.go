@@ -14,11 +14,11 @@ import (
 const askedFile = "(?:`([^`\\s]+)`|([\\w.@-]+(?:/[\\w.@()\\[\\]-]+)+)|([\\w-]+\\.(?:[a-ik-z]\\w{0,4}|json))\\b)"
 
 // A plan without a Files block names its files in sentences: "T002 Create the model in src/user.py", "Step 1: Create
-// `package.json`", "Delete `old.py`". An agent that leaves them out has not done the task, so they are promises like
-// those of a Files block. They are no entries of [Files], because a mention gives no permission: a task that names a
-// test does not allow to weaken it. Only "Delete `a_test.py`" allows what it says.
+// `package.json`", "Delete `old.py`". An agent that omits them has not done the task, so they are promises like the
+// entries of a Files block. They are not added to [Files], because a mention gives no permission: a task that names a
+// test does not permit weakening the test. Only "Delete `a_test.py`" permits the deletion.
 var (
-	// askedMarks matches what is before the sentence: "**Step 2:**", "T002 [P] [US1]", "1.3", "(a)".
+	// askedMarks matches labels before the sentence: "**Step 2:**", "T002 [P] [US1]", "1.3", "(a)".
 	askedMarks = lazyre.New(`^(?:[\s>*_~-]+|\[[^\]]{0,12}\]|\(?[a-z]?\)|(?i:step|task)\s+\d[\d.]*[a-z]?|` +
 		`[A-Z]{0,4}-?\d[\d.]*|[:.)–—])*`)
 	// askedEnds matches the end of a sentence.
@@ -34,25 +34,27 @@ var (
 		`config|configuration|tests?|unit|called|named)\s+){0,5}` + askedFile)
 	// askedPlace matches the file that the object goes into: "Create the User model in src/user.py".
 	askedPlace = lazyre.New(`(?i)\s(?:in|at|into|to)\s+(?:(?:the|a|new|file)\s+){0,3}` + askedFile)
-	// askedAside matches what is not about the place: a note in brackets, and an explanation.
+	// askedAside matches text that does not name a place: a note in brackets, and an explanation.
 	askedAside = lazyre.New(`\s\([^)]*\)|(?:\s[—–-]+\s|[;:]\s).*`)
 	// askedNext matches where another instruction begins: "Export it; declare it in `a.d.ts` and add checks to `b.ts`".
 	askedNext = lazyre.New(`(?:;|(?:^|,?\s+)(?:and|then)|,)\s+(?:also\s+|then\s+)?(\p{L}+)\s`)
 	// askedFirst matches the place in front of the instruction: "In `README.md`, below the list, add a section".
 	askedFirst = lazyre.New("^(?i)(?:in|into|to|at the (?:top|end) of)\\s+(?:(?:the|file)\\s+)*`([^`\\s]+)`,?(.*)")
-	// askedNoun matches what is to be in a file, without a verb: "Tests in `a_test.py`", "Specs go to `a_spec.rb`".
+	// askedNoun matches an instruction without a verb, which names the content of a file: "Tests in `a_test.py`", "Specs
+	// go to `a_spec.rb`".
 	askedNoun = lazyre.New(
 		"^(?i)(?:(?:the|new|unit|more)\\s+)*(?:tests?|specs?|cases|entries|docs?|documentation|an?\\s+" +
 			"(?:test|entry|section|note|line|paragraph|example))(?:\\s+for\\s[^.;:]{1,80}?)?\\s+(?:go(?:es)?\\s+|belongs?\\s+)?" +
 			"(?:in|to|into|at the (?:top|end) of)\\s+`([^`\\s]+)`(?:\\s+(\\w+))?")
 	// askedMore matches another file of the same instruction.
 	askedMore = lazyre.New("^(?i)\\s*(?:,|&|,?\\s*and)\\s+`([^`\\s]+)`")
-	// askedRest matches what else is deleted, after a list of files: ", and everything that imports them".
+	// askedRest matches the rest of an instruction to delete, after a list of files: ", and everything that imports them".
 	askedRest = lazyre.New(`^(?i)\s*,?\s+(?:and|along with|together with|as well as)\s+(?:everything|all|any\w*|their|its)\s`)
-	// askedNot matches words that make a sentence no instruction for this file, or leave it open.
+	// askedNot matches words which show that a sentence is not an instruction for this file, or that the change is
+	// optional.
 	askedNot = lazyre.New(`(?i)\b(?:if|unless|or|not|never|without|instead|optional\w*|either|e\.g\.|example|such as|like|` +
 		`similar|temp\w*|dummy|sample|scratch|manually|for now|falls|wenn|oder|si|ou)\b|如果|或者|場合|必要に|\P{L}(?:если|или)\P{L}|/tmp|\.\.\.|…|\*\.|<|>|\{`)
-	// askedElsewhere matches headings above text that tells how to try the result, or what is not part of the work.
+	// askedElsewhere matches headings above text about trying the result, or about work that is not part of the plan.
 	askedElsewhere = lazyre.New(`(?i)\b(?:verif\w*|manual\w*|acceptance|criteria|scenarios?|examples?|smoke|qa|checks?|` +
 		`notes?|future|out of scope|risks?|rollback|usage|background|context|overview|references?)\b`)
 	// askedKind matches files that are not code.
@@ -71,7 +73,7 @@ func (r *filesReader) asked(m *mark) {
 	goesOn := m.kind == markText && r.asks == m.line-1
 	for _, sentence := range askedEnds.Split(line[len(askedMarks.FindString(line)):], -1) {
 		goesOn = goesOn || instruction(leadingWord(sentence)) != ""
-		if strings.ContainsAny(sentence, "`/.") { // no file is named without one of them
+		if strings.ContainsAny(sentence, "`/.") { // file names contain one of these
 			for _, clause := range clauses(sentence, goesOn) {
 				r.sentence(m, clause)
 			}
@@ -83,7 +85,7 @@ func (r *filesReader) asked(m *mark) {
 	}
 }
 
-// clauses splits a sentence before each instruction, if it is one or continues one of the line before.
+// clauses splits a sentence before each instruction, if the sentence is an instruction or continues the line before.
 func clauses(sentence string, instructs bool) []string {
 	if !instructs {
 		return []string{sentence}
@@ -155,8 +157,8 @@ func (r *filesReader) sentence(m *mark, line string) {
 	}
 }
 
-// afterPlace holds words that go on after the place of something new. After others the sentence says how things are:
-// "Tests in `a_test.py` pass".
+// afterPlace holds words that may follow the place of something new. With another word, the sentence describes the
+// present: "Tests in `a_test.py` pass".
 var afterPlace = []string{"for", "under", "below", "above", "that", "which", "with", "and", "of", "about", "as"}
 
 // ask adds promises about files to the batch.
@@ -171,7 +173,7 @@ func (r *filesReader) ask(m *mark, does string, place bool, paths ...string) {
 	}
 }
 
-// instruction says what the verb of an instruction does with a file: "create", "modify", "delete", or "".
+// instruction returns the action that the verb of an instruction stands for: "create", "modify", "delete", or "".
 func instruction(verb string) string {
 	switch verb {
 	case "write", "anlegen", "crea", "cree", "crie", "créez", "创建", "создай", "создайте":
@@ -219,7 +221,7 @@ func submatch(text string, at []int) string {
 	return ""
 }
 
-// fileName reports whether a word of a sentence is surely the path of a file. "user.name" and "v1/users" are not.
+// fileName reports whether a word of a sentence is certainly the path of a file, unlike "user.name" and "v1/users".
 func fileName(p string) bool {
 	p = stripRange(p)
 	if !looksLikePath(p) || strings.HasSuffix(p, "/") || strings.ContainsAny(p, "*<>{}[]:@") && !strings.Contains(p, "/") {

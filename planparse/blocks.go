@@ -12,7 +12,7 @@ import (
 type blocksReader struct {
 	*builder
 	create string         // path of the Create: line right above
-	plain  map[owner]bool // tasks with code without a file name, which needs a model to place it
+	plain  map[owner]bool // tasks with code for an unnamed file, so a model must choose the file
 }
 
 // mark reads one mark; create is the path that its line says to create.
@@ -165,9 +165,9 @@ func copyExpectations(batch *Batch) {
 	}
 }
 
-// literal decides which tasks need no model. One block is not enough: the usual plan shows code to write, and spells
-// out only the commit. So all code must have a file name, and one of the task's blocks must touch each file that the
-// task changes.
+// literal decides which tasks need no model. One block is not enough: the usual plan shows code to write, and only the
+// commit is literal. So all code must have a file name, and one of the task's blocks must touch each file that the task
+// changes.
 func (r *blocksReader) literal(i int, named []namedFile) {
 	batch := &r.plan.Batches[i]
 	for k := range batch.Blocks {

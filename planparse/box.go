@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,6 +14,10 @@ var checkbox = lazyre.New(`^\[([ \t\x{a0}xX~/!>?✓✔✅☑√vV✗✘❌-])\](
 // cutBox takes a checkbox off the start of an item's text: "[ ]", "[x]", "[X]", "[~]" and the states that
 // authors invent. A bracket with anything else in it ("[1]", "[a](b)") is text.
 func cutBox(text []byte) (state byte, rest []byte, ok bool) {
+	if bold, found := bytes.CutPrefix(text, []byte("**[")); found { // "**[x] Title** — more"
+		state, rest, ok = cutBox(text[len("**"):])
+		return state, slices.Concat([]byte("**"), rest), ok && bytes.Contains(bold, []byte("**"))
+	}
 	if len(text) < 3 || text[0] != '[' {
 		return 0, nil, false
 	}
@@ -30,8 +35,8 @@ func cutBox(text []byte) (state byte, rest []byte, ok bool) {
 	return state, bytes.TrimSpace(text[len(m[1])+2:]), true
 }
 
-// done reports whether the state of a box means that its work is done. "[~]" and the rest mean that it was
-// dropped or is in progress; only the author knows, so it is neither skipped nor run silently.
+// done reports whether the state of a box means that its work is done. "[~]" and other states may mean that the work
+// was dropped or is in progress. Only the author knows, so runplan neither skips nor runs it silently.
 func done(state byte) bool { return state == 'x' || state == 'X' }
 
 // label is the start of a checkbox text in the list formats.
@@ -50,7 +55,7 @@ const (
 	labelNone   labelKind = iota
 	labelT                // T001
 	labelMajor            // 1. / 1.0 / Task 1:
-	labelNumber           // 1 without a dot: a major only where it continues the count
+	labelNumber           // 1 without a dot: a major only if it continues the numbering
 	labelSub              // 1.1
 )
 
@@ -128,8 +133,8 @@ func scanT(text []byte) (n int, id string) {
 // storyPrefix matches the part of an id that names the story: "US1-" in "US1-T05". "T001-T005" is a range.
 const storyPrefix = `(?:[A-SU-Z]|[A-Z]{2,4})\d{1,3}-`
 
-// tNumber matches "T001", "T-001", "T012A", "T012b", "T001.1" and "T006d_schema", but not the name "T1_norm". "T1: Title" is
-// an id, "T1 mapping" may be anything.
+// tNumber matches "T001", "T-001", "T012A", "T012b", "T001.1" and "T006d_schema", but not the name "T1_norm". "T1:
+// Title" is an id, "T1 mapping" may be anything.
 var tNumber = lazyre.New(`^(?:((?:` + storyPrefix + `)?T-?` +
 	`(?:(?:\d\d(?:[a-z]{0,6}|[A-Z])|\d{3,}(?:[a-z]{0,5}|[A-Z])(?:_\w*)?)(?:\.\d+)*|\d(?:\.\d+)+))(?:[^\w.]|\.\D|\.?$)|` +
 	`((?:` + storyPrefix + `)?T-?\d)\**(?:[:)]| \[|\.\D|\.?$))`)
@@ -138,7 +143,7 @@ var tNumber = lazyre.New(`^(?:((?:` + storyPrefix + `)?T-?` +
 func scanTNumber(s []byte) int {
 	isUpper := func(c byte) bool { return 'A' <= c && c <= 'Z' }
 	if len(s) < 2 || !isUpper(s[0]) || !isUpper(s[1]) && !isDigit(s[1]) && s[1] != '-' {
-		return 0 // most texts: the expression takes longer
+		return 0 // true for most texts, and faster than the expression
 	}
 	m := tNumber.Re().FindSubmatchIndex(s)
 	if m == nil {

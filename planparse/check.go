@@ -18,7 +18,7 @@ type Report struct {
 	Advice      []Advice     `json:"advice"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
 	Coverage    *Coverage    `json:"coverage,omitempty"` // set if the plan's text is known
-	Outline     string       `json:"outline,omitempty"`  // for a file that is hardly a plan: a draft made from it
+	Outline     string       `json:"outline,omitempty"`  // if the file is probably not a plan: a draft made from it
 }
 
 // Dimension is one aspect of quality. All weights sum to 100.
@@ -55,8 +55,8 @@ type checker struct {
 	report Report
 }
 
-// dimension adds an aspect that good of all cases satisfy. If the plan has no such case, the aspect does not apply
-// and gets full points. A plan without batches gets no points.
+// dimension adds an aspect of quality. good is the number of cases that satisfy it, and all the number of all cases. If
+// the plan has no such case, the aspect does not apply and gets full points. A plan without batches gets no points.
 func (c *checker) dimension(name string, weight, good, all int, cases, fine string) {
 	d := Dimension{Name: name, Weight: weight, Reason: fmt.Sprintf("%d of %d %s %s", good, all, cases, fine)}
 	switch {

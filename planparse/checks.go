@@ -29,11 +29,11 @@ func (b *Batch) Checks() []Command {
 	return out
 }
 
-// OnlyChecks reports whether the batch can be complete without a change. It names no files to change, and it has
-// commands to run and no other tasks. Without commands, or if the batch itself is the task, its title must say that it
-// verifies, and each open step must check or publish something ("Run all tests", "Verify the settings", "Push"). At
-// least one step must run something. In doubt the batch needs a change: otherwise an agent that does nothing would
-// pass.
+// OnlyChecks reports whether the batch can be complete without a change. Such a batch names no files to change, has
+// commands to run and has no other tasks. Without commands, or if the batch itself is the task, its title must say that
+// it verifies. Each open step must then check or publish something ("Run all tests", "Verify the settings", "Push"),
+// and at least one step must run something. In doubt the batch needs a change: otherwise an agent that does nothing
+// would pass.
 func (b *Batch) OnlyChecks() bool {
 	if len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Delete) > 0 {
 		return false
@@ -60,8 +60,8 @@ func (b *Batch) OnlyChecks() bool {
 var verifyTitle = lazyre.New(`(?i)\b(?:verify|verification|acceptance|regression|smoke|full tests?|test suite)\b|` +
 	`\bfinal (?:[\w-]+ )?(?:validation|checks?|review|tests?|testing|quality)\b`)
 
-// confirms matches the rest of a step whose verb may also ask for code: "Build the page to confirm that it works",
-// "Ensure all tests pass", "Start `make dev`".
+// confirms matches the text after a verb that may also ask for code, if the step is only a check: "Build the page to
+// confirm that it works", "Ensure all tests pass", "Start `make dev`".
 var confirms = lazyre.New("(?i)`|\\b(?:verif(?:y|ies)|confirms?|pass|passes|passing)\\b")
 
 // AsksMore reports whether an open checkbox task asks for work and not only for a check. "T001 Add the command" is
@@ -77,7 +77,7 @@ func (b *Batch) AsksMore() bool {
 	})
 }
 
-// openSteps returns the texts of what is left to do: the steps, or the titles of tasks without steps.
+// openSteps returns the texts of the open steps, and the titles of open tasks without steps.
 func (b *Batch) openSteps() []string {
 	var texts []string
 	add := func(steps []Step) {
@@ -123,8 +123,8 @@ func checkStep(text string) (check, run bool) {
 	return containsAny(text, "if needed", "if necessary", "if required", "if applicable"), false
 }
 
-// Promises returns the files that the batch promises to create, change, test or delete, without those of ticked tasks.
-// A repeated path appears once, with its last verb.
+// Promises returns the files that the batch promises to create, change, test or delete, except files of ticked tasks. A
+// repeated path appears once, with its last verb.
 func (b *Batch) Promises() []Named {
 	var out []Named
 	for _, n := range b.Named {

@@ -55,7 +55,11 @@ func (r *runReader) mark(m *mark) {
 	}
 	switch {
 	case r.criteria && !ok && (m.kind == markBox && !done(m.state) || m.kind == markItem):
-		if run := criterion(string(m.text)); run != "" {
+		text := string(m.text)
+		if m.label.id != "" { // "6.2 `make lint` is clean"
+			text = m.label.title
+		}
+		if run := criterion(text); run != "" {
 			r.add(m.line, run)
 		}
 	case !ok:
@@ -127,8 +131,8 @@ func aboutRun(note []byte) bool {
 		"output", "date", "mode", "report"}, words[0])
 }
 
-// isCode reports whether a code span is no command of a shell: "run()", "parse<T>(s: T)", "read → check", a slash
-// command of an agent ("/review all") or the name of a file that is no program ("a/b.spec.ts").
+// isCode reports whether a code span is not a shell command: "run()", "parse<T>(s: T)", "read → check", a slash command
+// of an agent ("/review all") or the name of a file that is not a program ("a/b.spec.ts").
 func isCode(span string) bool {
 	word := firstWord(span)
 	if strings.Contains(span, "→") {
@@ -151,8 +155,8 @@ func isCode(span string) bool {
 	return true
 }
 
-// labelledRun recognizes "Run `cmd`" after the id of a task: "T005 Run `make`", "3.8 [P] Run `make` and commit".
-// A command that should fail at first is a step on the way.
+// labelledRun recognizes "Run `cmd`" after the id of a task: "T005 Run `make`", "3.8 [P] Run `make` and commit". A
+// command that should fail at first is an intermediate step.
 func labelledRun(text []byte, id string) (label string, rest []byte, ok bool) {
 	i := bytes.Index(text, []byte("Run `"))
 	if i < 0 || i > len(id)+len("** [P] [US1] ") || bytes.Contains(bytes.ToLower(text), []byte("fail")) {
@@ -161,11 +165,12 @@ func labelledRun(text []byte, id string) (label string, rest []byte, ok bool) {
 	return runLabel(text[i:])
 }
 
-// criterion returns the command of "Type checking passes: `npm run check`", "`npm run check` passes" and
-// "`npm run check`", lines that say nothing else.
+// criterion returns the command of "Type checking passes: `npm run check`", "`npm run check` passes" and "`npm run
+// check`": lines without other content.
 func criterion(text string) string {
 	before, span, after, _ := cutSpan(text)
-	if word := firstWord(strings.TrimLeft(after, " -—–→*")); strings.Trim(before, "*_ ") == "" &&
+	if word := firstWord(strings.TrimPrefix(strings.TrimLeft(after, " -—–→*"), "is ")); strings.Trim(before,
+		"*_ ") == "" &&
 		(strings.Trim(after, " .") == "" || verdictWord(strings.Trim(word, ".,;:")) == "PASS") {
 		if program := firstWord(span); program == span || program == strings.ToUpper(program) || isCode(span) ||
 			strings.ContainsAny(span, "<>") || slices.Contains([]string{"dev", "start", "serve", "watch", "preview"},
@@ -183,7 +188,7 @@ func criterion(text string) string {
 }
 
 // wholeSentence reports whether a sentence is only about the command: "Run `make`.", "Run `make` and check that it
-// passes". In "Run `ast-grep` once at plan start" it is a part of the design.
+// passes". In "Run `ast-grep` once at plan start" the command is part of the design.
 func wholeSentence(text []byte) bool {
 	_, _, after, ok := cutSpan(string(text))
 	if !ok {
@@ -207,8 +212,8 @@ func expectNote(note []byte) []byte {
 func (r *runReader) readRun(m *mark, rest []byte) {
 	text := string(rest)
 	r.expect, r.waiting = false, false
-	_, span, _, found := cutSpan(text)
-	if found && isCode(span) {
+	before, span, _, found := cutSpan(text)
+	if found && (isCode(span) || gesture(before)) {
 		return
 	}
 	if !found {
@@ -219,6 +224,13 @@ func (r *runReader) readRun(m *mark, rest []byte) {
 	}
 	r.addAll(m.line, text)
 	r.blockRun = true
+}
+
+// gesture reports whether the words before a code span tell a person what to do with it: "Press `F5`".
+func gesture(before string) bool {
+	return slices.Contains([]string{"press", "hit", "click", "open", "visit", "select", "type", "navigate", "browse",
+		"reload"},
+		leadingWord(before))
 }
 
 // addAll adds the commands of "`a` and `b`", and the expectation behind them.
@@ -282,7 +294,7 @@ func (r *runReader) accept() {
 }
 
 // runStep returns the text of a step that runs something which should pass, in lower case; "" for other steps. A run
-// that should fail at first is a step on the way.
+// that should fail at first is an intermediate step.
 func runStep(text string) string {
 	text = strings.ToLower(text)
 	if _, rest, ok := strings.Cut(text, ":"); ok && strings.Contains(text, "step") {
@@ -311,7 +323,7 @@ func sectionLabel(text []byte) bool {
 
 // saysChecks reports whether a heading or label says that the commands below it check the result.
 func saysChecks(title string) bool {
-	title = strings.ToLower(strings.Trim(title, "*_:： "))
+	title = strings.TrimLeft(strings.ToLower(strings.Trim(title, "*_:： ")), "0123456789.) ")
 	return strings.Contains(title, "automated verification") ||
 		slices.Contains([]string{"automated tests", "verification", "verify", "validation", "exit criteria", "验证", "驗證", "検証",
 			"검증",

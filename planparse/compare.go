@@ -13,12 +13,12 @@ import (
 
 // Change describes the change of one batch between two versions of a plan.
 type Change struct {
-	Old, New *Batch     // nil if the batch exists only in the other version
-	Kind     ChangeKind //
-	What     []string   // with ChangedWork: each difference, for people
-	Unsure   bool       // same number, but the title and most of the text differ
-	From     []*Batch   // with Added: old batches that contain all of its tasks, as after a split
-	Partly   []*Batch   // with Added: old batches that contain some of its tasks
+	Old, New *Batch // nil if the batch exists only in the other version
+	Kind     ChangeKind
+	What     []string // with ChangedWork: each difference, for people
+	Unsure   bool     // same number, but the title and most of the text differ
+	From     []*Batch // with Added: old batches that contain all of its tasks, as after a split
+	Partly   []*Batch // with Added: old batches that contain some of its tasks
 }
 
 // ChangeKind says how a [Change] affects finished work.
@@ -108,7 +108,7 @@ func matches(old, now *Plan) map[*Batch]*Batch {
 	by(func(b *Batch) string { return b.Key + "\n" + words(b.Title) })
 	by(func(b *Batch) string { return words(b.Title) })
 	by(func(b *Batch) string { return words(b.Text) })
-	by(func(b *Batch) string { // the same number, unless the batch is clearly another one
+	by(func(b *Batch) string { // the same number, unless the batches are clearly different
 		if o, ok := old.Batch(b.Key); ok {
 			if n, ok := now.Batch(b.Key); ok && alike(o.Title, n.Title) < samePart &&
 				alike(content(o), content(n)) < otherWords {
@@ -198,8 +198,8 @@ func differences(old, now *Batch, then, needs []string) []string {
 	return out
 }
 
-// needs returns the titles of the batches that b waits for. of maps a batch to its old version, whose title is
-// used.
+// needs returns the titles of the batches that b waits for. If of maps such a batch to its old version, the old title
+// is used.
 func needs(p *Plan, b *Batch, of map[*Batch]*Batch) []string {
 	var out []string
 	for _, key := range b.DependsOn {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Cover says what reads a range of lines of a plan.
+// Cover describes who reads a range of lines of a plan: agents, runplan, or nobody.
 type Cover struct {
 	First   int      `json:"first"`
 	Last    int      `json:"last"`
@@ -49,7 +49,7 @@ func (b *builder) reads(first, last, batch int, why string) {
 	}
 }
 
-// lineReader names what reads one line, and why.
+// lineReader describes who reads one line, and why.
 type lineReader struct {
 	kind, why string
 	batches   []string

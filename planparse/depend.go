@@ -17,7 +17,7 @@ type want struct {
 	batch, line int
 	value       string
 	strict      bool
-	back        bool // a remark that only names batches before it
+	back        bool // a remark: only earlier batches count
 }
 
 // assignKeys names the batches, and reports numbers that are used twice.
@@ -70,7 +70,7 @@ func (b *builder) duplicateTasks() {
 
 var notInRef = lazyre.New(`[^0-9A-Za-z_.]+|\.\.+`)
 
-// refSafe makes a number fit for a part of a git ref: "3+4" becomes "3-4".
+// refSafe converts a number so that it is valid in a git ref: "3+4" becomes "3-4".
 func refSafe(number string) string {
 	key := strings.Trim(notInRef.ReplaceAllString(number, "-"), ".-")
 	key = strings.Trim(key[:min(len(key), 40)], ".-")
@@ -101,7 +101,7 @@ func (b *builder) resolveDependencies() {
 			on, _, _ = strings.Cut(on, ")")
 			b.wanted = append(b.wanted, want{i, batch.StartLine, strings.TrimLeft(on, " :"), false, true})
 		}
-		if list := batch.DependsOn; len(list) > 0 { // todos carry theirs as a list
+		if list := batch.DependsOn; len(list) > 0 { // todos list their dependencies
 			batch.DependsOn = nil
 			for _, v := range list {
 				b.depend(r, want{i, batch.StartLine, v, true, false}, v)
@@ -115,7 +115,7 @@ func (b *builder) resolveDependencies() {
 		}
 		items := splitList(w.value)
 		if !w.strict && slices.ContainsFunc(items, func(item string) bool { _, ok := lookUp(r, item); return !ok }) {
-			items = mentions(w.value) // it is no list of ids
+			items = mentions(w.value) // not a list of ids
 		}
 		if len(items) == 0 && !w.strict && !w.back && !nothing(w.value) {
 			b.warn(w.line, "unread-dependency", "%q does not name a batch; no order is derived from it", w.value)
@@ -222,7 +222,7 @@ func lookUp(r map[string]int, item string) (int, bool) {
 	return to, ok
 }
 
-// expand returns the items of a range: "task 1", "task 2" and "task 3" for "task 1-3". A name with a hyphen is no
+// expand returns the items of a range: "task 1", "task 2" and "task 3" for "task 1-3". A name with a hyphen is not a
 // range.
 func expand(r map[string]int, item string) []string {
 	from, to, found := strings.Cut(item, "-")
@@ -289,7 +289,7 @@ func (b *builder) findCycle() {
 	for i := range b.plan.Batches {
 		index[b.plan.Batches[i].Key] = i
 	}
-	var way []int // from the first batch to the one that is visited
+	var way []int // from the first batch to the visited batch
 	open, done := map[int]bool{}, map[int]bool{}
 	var visit func(i int) bool
 	visit = func(i int) bool {

@@ -11,8 +11,8 @@ import (
 // spans reads "20m", "90 s", "1h30m", "~2 hours" and "15-20 min".
 var spans = lazyre.New(`^(?:~|≈|about |ca\.? )?\s*(\d+(?:\.\d+)?)(?:\s*(?:-|–|to)\s*(\d+(?:\.\d+)?))?\s*([a-z]+)\.?(?:\s*(?:and\s+)?(\d+)\s*([a-z]+))?$`)
 
-// durationOf parses a stated duration. For a range it returns the middle. It ignores points, sizes and days, which
-// are people's units, because an estimate here is an agent's time.
+// durationOf parses a stated duration. For a range it returns the middle. It ignores points, sizes and days, because
+// they estimate the work of people and not the time of an agent.
 func durationOf(text string) (time.Duration, bool) {
 	m := spans.FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
 	if m == nil {

@@ -17,7 +17,7 @@ type filesReader struct {
 	more  string // label of the item whose list continues on the next line, "" without one
 	batch int32
 	root  string // folder of the author's machine that contains all linked files, "" if it is not known yet
-	asks  int    // the last line, if an instruction in it goes on
+	asks  int    // the last line, if its instruction continues on the next line
 }
 
 // mark reads one mark. It returns the path that the line creates, if it names exactly one: a fence directly below is
@@ -97,8 +97,8 @@ func fileHeading(text []byte) (verb string, rest []byte) {
 	return "", nil
 }
 
-// linked adds the files of a heading. The target of a link is a path on the author's machine, of which all such links
-// of the plan have the beginning in common.
+// linked adds the files of a heading. The target of a link is a path on the author's machine, and all such paths of the
+// plan begin with the same folder.
 func (r *filesReader) linked(m *mark, verb string, rest []byte) {
 	f := filer{builder: r.builder, batch: &r.plan.Batches[m.owner.batch], line: m.line}
 	if !bytes.Contains(rest, []byte("](")) {
@@ -246,7 +246,7 @@ func (f *filer) remember(o owner) {
 	}
 }
 
-// saysMaybe reports whether a line leaves it open that a file changes: "Modify: `a.go` (if needed)".
+// saysMaybe reports whether a line says that a change is optional: "Modify: `a.go` (if needed)".
 func saysMaybe(line []byte) bool {
 	return containsAny(strings.ToLower(string(line)), "if needed", "if necessary", "if required", "if present",
 		"if it exists", "if applicable", "if any", "(placeholder", "optional", "as needed", "as necessary",
@@ -425,7 +425,7 @@ var version = lazyre.New(`^[\^~<>=!]*v?\d+(?:\.(?:\d+|[x*]))+(?:[-._+\d]*` + ver
 
 const versionWord = `(?i:alpha|a|beta|build|b|rc|pre|dev|post|final|snapshot)`
 
-// cleanPath gives a path its one spelling, with slashes. ok is false if it leaves the workspace.
+// cleanPath normalizes a path, with slashes. ok is false if the path leaves the workspace.
 func cleanPath(p string) (string, bool) {
 	p = strings.TrimSpace(p)
 	if !strings.Contains(p, "/") {

@@ -1,9 +1,11 @@
 package planparse
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // filler visits the marks once more and writes their data into their batches.
@@ -138,15 +140,16 @@ func (b *builder) finishTasks() {
 func (b *builder) warnDone() {
 	for i := range b.plan.Batches {
 		batch := &b.plan.Batches[i]
-		if (b.said[saidKey{i, "status"}] || saysDone(batch.Title)) && !batch.Done() {
+		ahead := bytes.TrimLeft(b.lineText(batch.StartLine), "#-*+ \t") // "## ✅ Phase 1: Title"
+		if (b.said[saidKey{i, "status"}] || saysDone(batch.Title) || bytes.IndexAny(ahead, doneMarks) == 0) && !batch.Done() {
 			b.warn(batch.StartLine, "done-in-words", "%q says that it is done, but no box is ticked: the batch runs; "+
 				"tick its boxes, or start after it with --from", batch.Title)
 		}
 	}
 }
 
-// saysDone recognizes "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加" ("add conditions of
-// completion") the word is about the work.
+// saysDone recognizes "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加" ("add conditions of completion")
+// the word describes the work.
 func saysDone(title string) bool {
 	for _, word := range []string{" DONE", " COMPLETE", " COMPLETED"} {
 		if strings.HasSuffix(title, word) {
@@ -155,8 +158,15 @@ func saysDone(title string) bool {
 	}
 	title = strings.ToLower(title)
 	if strings.HasPrefix(title, "~~") ||
-		containsAny(title, "✅", "✓", "✔", "☑", "(done", "[done", "(complete", "[complete") {
+		containsAny(title, "✅", "(done", "[done", "(complete", "[complete", "(100%") {
 		return true
+	}
+	if at := strings.LastIndexAny(title, doneMarks); at >= 0 { // "Parser ✓", but not "Parser ✓ test it first"
+		after := strings.TrimLeft(title[at:], doneMarks+" ")
+		if !strings.ContainsFunc(after, unicode.IsLetter) || strings.HasPrefix(after, "done") ||
+			strings.HasPrefix(after, "complete") {
+			return true
+		}
 	}
 	end := strings.TrimRight(title, " )]）】」。.!！")
 	return slices.ContainsFunc([]string{"已完成", "完了", "완료", "fertig", "erledigt", "abgeschlossen", "terminé",
@@ -165,6 +175,8 @@ func saysDone(title string) bool {
 			containsAny(title, "["+word+"]", "("+word+")", "【"+word+"】", "（"+word+"）")
 	})
 }
+
+const doneMarks = "✅✓✔☑"
 
 func (b *builder) header(line int, key, value string) {
 	h := &b.plan.Header

@@ -71,7 +71,8 @@ func (b *builder) closeRanges() {
 	}
 }
 
-// checklist returns the boxes for a batch that are in a list further down, because its brief has no other text of them.
+// checklist returns the boxes of a batch that are in a list outside of the batch, because its brief would not contain
+// them otherwise.
 func (b *builder) checklist(i int) (list string) {
 	batch := &b.plan.Batches[i]
 	for _, f := range b.repeated {
@@ -137,7 +138,7 @@ func (b *builder) preamble() (first int) {
 		}
 	}
 	for _, g := range b.plan.Groups {
-		if g.StartLine >= start { // a wave in the front matter overrides words
+		if g.StartLine >= start { // a wave in the front matter has priority over the text
 			first = min(first, g.StartLine)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // facts are the inputs of the choice of a format.
@@ -29,7 +31,7 @@ func (b *builder) facts() facts {
 	var f facts
 	task, major := 0, "" // level of the open task heading; number of the last major box
 	last := 0
-	loose, led := 0, false // boxes without a number below the heading; whether one with a number is before them
+	loose, led := 0, false // boxes without a number below the heading; whether a box with a number is before them
 	for _, m := range b.marks {
 		if m.kind == markHeading {
 			if m.level <= task {
@@ -106,10 +108,30 @@ func (b *builder) facts() facts {
 	if f.zeros == f.majors && f.orphans > f.zeros {
 		b.zerosAsSubs(&f)
 	}
+	b.phaseBoxes(&f)
 	return f
 }
 
-// zerosAsSubs reads "4.0" as the item before "4.1" and not as its parent: the other items have no parents either.
+// phaseBoxes makes major items of the boxes of a plan that all are phases: "- [ ] Phase 1: Title".
+func (b *builder) phaseBoxes(f *facts) {
+	var boxes []*mark
+	for _, m := range b.marks {
+		if m.kind == markBox && m.outerBox() == nil {
+			boxes = append(boxes, m)
+		}
+	}
+	units := lists.Map(boxes, func(m *mark) unit { return parseUnit(m.text) })
+	if len(boxes) < 2 || slices.ContainsFunc(b.heads, func(m *mark) bool { return m != b.title && m.isUnit() }) ||
+		slices.ContainsFunc(units, func(u unit) bool { return !u.ok || u.kind != unitGroup || u.id == "" || u.title == "" }) {
+		return
+	}
+	for i, m := range boxes {
+		m.label = &label{kind: labelMajor, id: units[i].id, title: units[i].title, named: true}
+	}
+	f.named, f.majors, f.labelled = len(boxes), len(boxes), len(boxes)
+}
+
+// zerosAsSubs reads "4.0" as the item before "4.1" instead of its parent, if the other items have no parents either.
 func (b *builder) zerosAsSubs(f *facts) {
 	for _, m := range b.marks {
 		if l := m.label; l.zero {
@@ -192,7 +214,8 @@ func (b *builder) build() {
 	}
 }
 
-// dropCheckpoints keeps the checkpoints of a plan with other phases from being phases: they look back at these.
+// dropCheckpoints ensures that checkpoints are not phases if the plan has other phases: checkpoints refer to finished
+// phases.
 func (b *builder) dropCheckpoints(f facts) {
 	isOther := func(m *mark) bool { return m.unit.word != "checkpoint" }
 	if !slices.ContainsFunc(f.of[unitGroup], isOther) {
@@ -211,8 +234,8 @@ func (b *builder) numberedSections() bool {
 	return slices.ContainsFunc(b.marks, func(m *mark) bool { return m.kind == markBox && m.below(numbered) != nil })
 }
 
-// onlyChecks reports whether the boxes of a plan with phases are checks and not work: each refers to finished work,
-// or is in no phase.
+// onlyChecks reports whether the boxes of a plan with phases are checks and not work: each refers to finished work, or
+// is outside of all phases.
 func (b *builder) onlyChecks(f facts) bool {
 	open := func(says func(h *mark) bool) bool { // a box is not below such a heading
 		return slices.ContainsFunc(b.marks, func(m *mark) bool { return m.kind == markBox && m.below(says) == nil })
@@ -233,7 +256,7 @@ func (b *builder) onlyChecks(f facts) bool {
 		}
 	}
 	back := b.lookBack(kind, looksBack)
-	// "### Week 1" below "## Schedule" says when the phases are done
+	// "### Week 1" below "## Schedule" is only the time of a phase
 	listed := func(h *mark) bool { return len(f.of[unitGroup]) > 1 && saysSchedule(plain(h.text)) }
 	phase := func(h *mark) bool {
 		return h.unit.ok && (h.unit.kind == kind || h.unit.kind == unitSpan && h.below(listed) == nil)
@@ -255,7 +278,7 @@ func (b *builder) startBatch(batch Batch) int {
 	return len(b.plan.Batches) - 1
 }
 
-// endBatch ends the last batch, unless it has ended before.
+// endBatch ends the last batch, unless it has already ended.
 func (b *builder) endBatch(line int) {
 	if n := len(b.plan.Batches); n > 0 {
 		last := &b.plan.Batches[n-1]

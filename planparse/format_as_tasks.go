@@ -32,7 +32,8 @@ func (b *builder) taskList(f facts) bool {
 			return found
 		}
 	}
-	remains := f.top == 0 && b.remains()
+	remains := f.top == 0 && (b.remains() || len(f.of[unitGroup])+len(f.of[unitSpan]) == 0 && b.title != nil &&
+		strings.HasSuffix(bareTitle(b.plan.Title), "roadmap"))
 	holds := false // the parent has a task
 	for _, m := range b.heads {
 		if parent > 0 && m.level <= parent {
@@ -95,13 +96,13 @@ func (b *builder) piecesAsTasks(f facts) bool {
 	return true
 }
 
-// withoutUnits makes tasks of what a plan has if no heading and no box is a unit of work.
+// withoutUnits makes tasks from lists, tables or other text if no heading and no box is a unit of work.
 func (b *builder) withoutUnits() bool {
 	return b.titleAsTask("task", "iteration", "story") || b.listAsTasks() || b.changesAsTasks() || b.rowsAsTasks() ||
 		b.namedTasks() || b.titleAsTask("phase")
 }
 
-// planOf matches what comes before the unit in a title such as "Plan: Task 7 — Title".
+// planOf matches the text before the unit in a title such as "Plan: Task 7 — Title".
 var planOf = lazyre.New(`(?i)^(?:implementation )?plan(?:: | [—–-] )`)
 
 // titleAsTask treats a file whose title is a task, a story or a phase ("# Task 7: Title"), without any other unit, as
@@ -118,8 +119,8 @@ func (b *builder) titleAsTask(words ...string) bool {
 	return true
 }
 
-// namedTasks makes tasks of the headings directly below one that only says that tasks follow: "## Tasks", "## Remaining
-// work, by priority".
+// namedTasks makes tasks of the headings directly below a heading that announces tasks: "## Tasks", "## Remaining work,
+// by priority".
 func (b *builder) namedTasks() bool {
 	n := 0
 	for _, m := range b.heads {
@@ -143,7 +144,7 @@ func (b *builder) isSkill() bool {
 	return what != "" && skillName.MatchString(name)
 }
 
-// remains reports whether the title of the plan says that all of it is still to be done: "TODO", "Parser — open tasks".
+// remains reports whether the title of the plan says that the whole plan is open work: "TODO", "Parser — open tasks".
 func (b *builder) remains() bool {
 	return b.title != nil &&
 		slices.ContainsFunc(strings.Split(strings.NewReplacer(": ", " — ", " – ", " — ", " - ", " — ").
@@ -274,7 +275,7 @@ func (b *builder) changesAsTasks() bool {
 		}
 		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(n + 1), title: title, ok: true}
 	}
-	if check != nil { // it belongs to the last task
+	if check != nil { // the check belongs to the last task
 		level := check.level
 		for _, m := range b.heads[slices.Index(b.heads, check):] {
 			if m != check && m.level <= level {
@@ -303,13 +304,17 @@ func (b *builder) boldUnits() {
 	units, lines, steps := map[*mark]unit{}, map[*mark]unit{}, 0
 	for i, m := range b.marks {
 		text, bold := bytes.CutPrefix(m.text, []byte("**"))
+		// "✅ **Phase 1: Title**"
+		if mark, _, found := bytes.Cut(m.text, []byte(" **")); found && !m.isRow() && len(undecorate(mark)) == 0 {
+			text, bold = m.text[len(mark)+len(" **"):], true
+		}
 		text, note, closed := bytes.Cut(text, []byte("**"))
 		if link := linkedUnit.FindSubmatch(m.text); link != nil && m.kind == markItem {
 			text, note, bold, closed = link[1], link[2], true, true
 		}
 		note = bytes.Trim(note, " :：")
-		if bold && closed && m.kind == markText && parseUnit(text).title != "" { // "**Phase 1 — Title.** What to do"
-			text, note = bytes.TrimRight(text, "."), nil
+		if bold && closed && parseUnit(text).title != "" && (m.kind == markText || !saysDone(string(note))) {
+			text, note = bytes.TrimRight(text, ".:："), nil // "**Phase 1 — Title.** What to do"
 		}
 		if bold && closed && len(note) == 0 && m.kind == markText && m.parent == nil && b.boxes == 0 {
 			if lines[m] = (unit{}); steps < 2 && stepsTitle(string(text)) {
@@ -328,7 +333,7 @@ func (b *builder) boldUnits() {
 			units[m] = u
 		}
 	}
-	if len(units) < 2 && steps == 1 { // more of them are the details of something else
+	if len(units) < 2 && steps == 1 { // several "**Steps**" are details of something else
 		units = lines
 	}
 	if len(units) < 2 {
@@ -418,6 +423,7 @@ func (b *builder) listAsTasks() bool {
 		if m.kind == markText {
 			_, title, _ = bytes.Cut(title, []byte(" "))
 		}
+		title = bytes.TrimRight(title, " :：")
 		finished := bytes.HasPrefix(title, []byte("~~")) || bytes.HasPrefix(title, []byte("✅"))
 		if chapters {
 			m.asBox(strconv.Itoa(it.number), plain(title), finished)

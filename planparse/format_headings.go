@@ -77,7 +77,7 @@ func (s *taskStack) close(b *builder, level, line int) {
 	}
 }
 
-// partOf reports whether a number is one below another: "10a", "10.1" and "10-b" of "10".
+// partOf reports whether a number is a part of another number: "10a", "10.1" and "10-b" are parts of "10".
 func partOf(number, parent string) bool {
 	return len(number) > len(parent) && strings.HasPrefix(number, parent) && !isDigit(number[len(parent)])
 }
@@ -191,8 +191,8 @@ func saysParallel(text []byte) bool {
 	return containsAny(string(text), "(parallel)", "(Parallel)", "parallel-safe", "[P]")
 }
 
-// groupLoad counts the content of a group. A group without tasks is work if it has steps, or if it is only text and the
-// groups beside it have tasks (alike).
+// groupLoad counts the content of a group. A group without tasks is work if it has steps. It is also work if it has
+// only text and the neighbouring groups have tasks (alike).
 type groupLoad struct {
 	tasks, steps int
 	alike        bool
@@ -239,8 +239,8 @@ func (b *builder) groupLoads(kind unitKind) map[*mark]groupLoad {
 	return loads
 }
 
-// groupsOfText finds the groups without tasks and steps that have text, and tasks beside them: "## Phase 3" after "##
-// Phase 2" with "### Task 2.1". A finished or a later phase is not work, and neither is a second mention of a phase.
+// groupsOfText finds groups that have only text, next to groups with tasks: "## Phase 3" after "## Phase 2" with "###
+// Task 2.1". Finished or postponed phases are not work, nor are repeated mentions of a phase.
 func (b *builder) groupsOfText(kind unitKind, loads map[*mark]groupLoad) {
 	type place struct {
 		head  *mark

@@ -6,8 +6,8 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// buildSections reads the formats whose units are checkboxes in sections: spec-kit, Kiro, OpenSpec and
-// phases. What a section and a task is differs; the walk is the same.
+// buildSections reads the formats whose units are checkboxes in sections: spec-kit, Kiro, OpenSpec and phases. The
+// formats differ in their definitions of a section and a task.
 func (b *builder) buildSections(f facts) {
 	s := &sections{builder: b, batch: -1, task: -1}
 	s.choose(f)
@@ -142,7 +142,7 @@ func (s *sections) lookBack() {
 	}
 }
 
-// repeated finds the headings without boxes that bear the keyword and the number of a section with boxes.
+// repeated finds the headings without boxes that have the keyword and the number of a section with boxes.
 func (s *sections) repeated() map[*mark]bool {
 	again, boxed := map[*mark]bool{}, map[string]bool{}
 	for m := range s.holds {
@@ -166,7 +166,7 @@ func (s *sections) repeated() map[*mark]bool {
 }
 
 // findFrame returns the plain heading above all boxes, if these are in sections below it: then those sections are the
-// units, and not "## Tasks" above them.
+// units instead of "## Tasks" above them.
 func (s *sections) findFrame() *mark {
 	if s.plan.Format != FormatSpecKit && s.plan.Format != FormatOpenSpec {
 		return nil
@@ -201,8 +201,8 @@ func (s *sections) holders() map[*mark]bool {
 	return holds
 }
 
-// joinLists gives a phase the boxes of its sections, if it has sections without boxes too: "### 1.4 Deliverables" may
-// list the work that the sections before it explain, and "### 1.3 Layout" may be work without a box.
+// joinLists assigns the boxes of sections to their phase if the phase also has sections without boxes: "### 1.4
+// Deliverables" may list the work that earlier sections explain, and "### 1.3 Layout" may be work without a box.
 func (s *sections) joinLists() {
 	for _, phase := range s.heads {
 		if s.plan.Format != FormatOpenSpec || phase.unit.kind != unitGroup || !s.opens(phase) {
@@ -267,7 +267,7 @@ func (s *sections) enter(m *mark) {
 	}
 	group := s.startGroup(m)
 	if s.outer[m] && !s.boxed[m] {
-		return // its sections are the work, and the text before them introduces them
+		return // its sections are the work, after an introduction
 	}
 	if s.plan.Format != FormatKiro {
 		s.batch = s.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, Group: group, StartLine: m.line,

@@ -93,15 +93,15 @@ func (t tag) attr(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// phaseAndPlan returns what the front matter of a GSD plan says, and whether it belongs to one.
+// phaseAndPlan returns the phase and the plan number from a front matter, and whether it belongs to a GSD plan.
 func (b *builder) phaseAndPlan() (phase, plan string, isGSD bool) {
 	phase, _ = b.front.value("phase")
 	plan, _ = b.front.value("plan")
 	return phase, plan, phase != "" && plan != ""
 }
 
-// gsdTitle names a plan without a title of its own by its phase and number. A heading below a tag, such as that of the
-// summary to write, is no title.
+// gsdTitle names a plan without a title of its own by its phase and number. A heading below a tag is not a title: it
+// may be the heading of a summary that the agent has to write.
 func (b *builder) gsdTitle() {
 	phase, plan, isGSD := b.phaseAndPlan()
 	if !isGSD {

@@ -49,7 +49,7 @@ func parseUnit(text []byte) unit {
 		u := numberedUnit(rest)
 		switch in := parseUnit([]byte(u.title)); in.kind {
 		case unitBatch, unitGroup, unitSpan, unitTask, unitPiece: // "12. Phase 9: Docs", "3.1 第一阶段：…"
-			if in.ok && in.id != "" && atoi(u.id) < 1000 { // it is no year
+			if in.ok && in.id != "" && atoi(u.id) < 1000 { // not a year
 				return in
 			}
 		}
@@ -73,6 +73,10 @@ func parseUnit(text []byte) unit {
 	}
 	if u.kind == unitTask { // "Task ID: 7"
 		if id, found := bytes.CutPrefix(text, []byte(" ID:")); found {
+			text = bytes.TrimLeft(id, " ")
+			if n := scanID(text); n+1 < len(text) && text[n] == '-' && isLetter(text[n+1]) { // "Task ID: LOGIN-404-FIX"
+				return unit{}
+			}
 			text = id
 		}
 	}
@@ -216,7 +220,7 @@ var wordID = lazyre.New(`^([A-Za-z]{0,5}\d(?:[A-Za-z\d]*\d)?[A-Za-z]{0,3}|[A-Za-
 func scanWordID(s []byte) int {
 	n := len(s) - len(bytes.TrimLeft(s, "0123456789"))
 	if 0 < n && n <= 12 && (n == len(s) || bytes.IndexByte([]byte(" .:)-"), s[n]) >= 0) {
-		return n // most ids are numbers: the expression takes longer
+		return n // most ids are numbers, and this is faster than the expression
 	}
 	m := wordID.Re().FindSubmatchIndex(s)
 	if m == nil || m[3] > 12 {

@@ -31,11 +31,11 @@ func (b *builder) prepare() {
 		}
 		if alone && m.level == 1 { // "# Phase 3: Generator" over the plan is its title
 			switch among := b.amongOthers(b.title); {
-			case among < 0: // it follows others of its kind, so it is one of them
+			case among < 0: // the heading follows others of its kind, so it is a unit
 				alone = false
 			case among > 0:
 				b.warn(m.line, "near-miss-heading",
-					"%q is read as the title of the plan: to make it a %s, give it the level of the others", m.text,
+					"%q is read as the title of the plan: to make it a %s, give it the level of the other headings", m.text,
 					m.unit.word)
 				fallthrough
 			default:
@@ -74,9 +74,9 @@ func (b *builder) prepare() {
 	b.reportNearUnits()
 }
 
-// dropMentioned keeps headings from being units: the epic of a story, "### Stage 3 — Done" in "## Stage 3: Title", the
-// phases of a design, which are deeper than those of the plan and have the same numbers, and weeks that are named again
-// below "Success criteria".
+// dropMentioned ensures that some headings are not units: the epic of a story, "### Stage 3 — Done" in "## Stage 3:
+// Title", the phases of a design, which are deeper than the plan's phases with the same numbers, and weeks that are
+// named again below "Success criteria".
 func (b *builder) dropMentioned() {
 	level, numbers := deepest, map[string]bool{}
 	isPhase := func(m *mark) bool { return m != b.title && m.unit.ok && m.unit.kind == unitGroup }
@@ -155,7 +155,7 @@ func (b *builder) taskMaster() (name string) {
 	return name
 }
 
-// tickHeading gives a heading the ticked box that its words stand for.
+// tickHeading gives a heading a ticked box if its words say that it is done.
 func tickHeading(m *mark) { m.text = append([]byte("[x] "), m.text...) }
 
 // amongOthers compares a heading with others of the same kind: -1 if one of them comes before it, 1 if a later one
@@ -211,13 +211,13 @@ func (b *builder) reportNearMisses() {
 			"boxes after another marker than \"-\" are read, but many tools miss them")
 	}
 	for _, line := range b.hidden {
-		b.warn(line, "near-miss-box", "the box is indented by four blanks or more and so is code, not a task")
+		b.warn(line, "near-miss-box", "the box is indented by four or more spaces, so it is code and not a task")
 	}
 	for i, line := range b.odd {
-		if i == 0 || line != b.odd[i-1]+1 { // once for a table
+		if i == 0 || line != b.odd[i-1]+1 { // one message for each table
 			b.report(SeverityInfo, line, "near-miss-box",
-				"the box in this table is not a task: a row is one if its first cell is the box, "+
-					"or if it has one box and an id such as T001")
+				"the box in this table is not a task: put it into the first cell, "+
+					"or give the row one box and an id such as T001")
 		}
 	}
 	for i, m := range b.marks {
@@ -306,10 +306,10 @@ func (b *builder) reportMarkdown() {
 			b.warn(line, "unclosed-fence", "the fence is never closed; everything below it is read as its content")
 		case f.early > 0:
 			b.warn(line, "broken-fence",
-				"the fence contains another one: CommonMark ends it at line %d, runplan reads it up to line %d; "+
-					"open and close it with one backtick more", b.lineOf(f.early), b.lineOf(f.closed))
+				"the fence contains another fence: CommonMark ends it at line %d, runplan at line %d; "+
+					"open and close the outer fence with one more backtick", b.lineOf(f.early), b.lineOf(f.closed))
 		case f.strict:
-			b.warn(line, "broken-fence", "the fences inside this one don't pair up; read as CommonMark does")
+			b.warn(line, "broken-fence", "the fences inside this fence do not pair up, so runplan reads them like CommonMark")
 		}
 	}
 	if c := b.doc.comment; c != nil && !c.closed {

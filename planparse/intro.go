@@ -11,7 +11,7 @@ import (
 // intros gives each batch the text of the headings above it before the first batch below them: "## Phase 2: Storage"
 // with its goal and its rules. Text before the first unit of work is the preamble, which all batches get.
 func (b *builder) intros(first int) {
-	above := make([][]*mark, len(b.plan.Batches)) // of each batch, the marks of the headings, the outermost first
+	above := make([][]*mark, len(b.plan.Batches)) // by batch: the marks of the headings above it, outermost first
 	var ends []int                                // lines that end an introduction
 	var open []*mark
 	at := 0

@@ -58,14 +58,14 @@ func isChecklist(title string) bool {
 			"kpi", "next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트", "checkliste", "чек-лист")
 }
 
-// isLater reports whether a heading says that the boxes below it are no work of this plan.
+// isLater reports whether a heading says that the boxes below it are not work of this plan.
 func isLater(title string) bool {
 	return containsAny(strings.ToLower(title), "out of scope", "future work", "future enhancement", "future improvement",
 		"future feature", "future idea", "future phase", "future option", "post-mvp", "将来", "未来", "향후", "futuras", "futuros",
 		"évolutions futures")
 }
 
-// isCheck accepts more titles: below a phase, these sections refer to its work.
+// isCheck also accepts titles of sections that refer to finished work only if they are below a phase.
 func isCheck(title string) bool {
 	return containsAny(strings.ToLower(title), "verifica", "verifik", "validation", "acceptance", "success", "results",
 		"metrics",
@@ -86,7 +86,7 @@ func namesCriteria(title string) bool {
 		"완료 기준", "성공 기준", "kriterien", "criterios", "critérios", "critères", "criteri di", "критерии")
 }
 
-// namesGoals reports whether a heading names what the work is for.
+// namesGoals reports whether a heading announces goals.
 func namesGoals(title string) bool {
 	return slices.Contains([]string{"goals", "goal and constraints", "goals and constraints", "objectives", "ziele",
 		"objetivos", "objectifs", "目标", "目標", "목표"}, bareTitle(title))

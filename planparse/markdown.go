@@ -59,10 +59,10 @@ type treeReader struct {
 	noLines *text.Segments
 
 	indent    struct{ stop, text int } // the end of the line that was read last, and its first character that is no space
-	emptyItem bool                     // a blank line followed an item without text, for which goldmark has own rules
+	emptyItem bool                     // a blank line followed an item without text, which goldmark treats specially
 }
 
-// reading is a parser with its state. To make a parser takes as long as to parse a short plan.
+// reading is a parser with its state. Making a parser takes as long as parsing a short plan.
 type reading struct {
 	treeReader
 	parser.Parser

@@ -52,7 +52,7 @@ type outline struct {
 	src   []byte
 	doc   document
 	lines []int // offset of each line
-	line  int   // cursor: marks come in document order, so looking up a line costs nothing
+	line  int   // cursor: marks come in document order, so a line is found without a search
 	marks []*mark
 	boxes int
 	heads []*mark // the headings among the marks
@@ -312,7 +312,7 @@ func (o *outline) fenceText(f *fence) string {
 	return strings.ReplaceAll(b.String(), "\r\n", "\n")
 }
 
-// around keeps those open headings that a heading of the level is below, the outermost first.
+// around keeps the open headings that contain a heading of this level, the outermost first.
 func around(open []*mark, level int) []*mark {
 	for len(open) > 0 && open[len(open)-1].level >= level {
 		open = open[:len(open)-1]

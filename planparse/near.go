@@ -15,8 +15,8 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// reportNearUnits reports headings and lines that look like a batch or a task and open none: their work would be
-// missing from the run, or be part of the batch above.
+// reportNearUnits reports headings and lines that look like a batch or a task but are not read as one. Their work would
+// be missing from the run, or be part of the batch above.
 func (b *builder) reportNearUnits() {
 	known := map[string]bool{}
 	for _, m := range b.heads {
@@ -50,7 +50,7 @@ func (b *builder) reportNearUnits() {
 	b.reportOddLevel()
 	b.reportFencedUnits()
 	for _, line := range b.hiddenHeads {
-		b.warn(line, "near-miss-heading", "%q is indented by four blanks or a tab and so is code, not a heading",
+		b.warn(line, "near-miss-heading", "%q is indented by four spaces or a tab, so it is code and not a heading",
 			bytes.TrimSpace(b.lineText(line)))
 	}
 }
@@ -69,7 +69,7 @@ func (b *builder) reportFencedUnits() {
 	}
 	for _, f := range b.doc.fences {
 		if len(f.info) > 0 {
-			continue // an example that is marked as one
+			continue // marked as an example
 		}
 		for i := range f.Lines().Len() {
 			seg := f.Lines().At(i)
@@ -117,7 +117,7 @@ func (b *builder) reportOddLevel() {
 	}
 }
 
-// severityOf returns error if the plan consists of such units, so that one of them would be lost.
+// severityOf returns error if the plan consists of such units, so that a unit would be lost.
 func severityOf(word string, known map[string]bool) Severity {
 	if known[word] {
 		return SeverityError
@@ -125,7 +125,7 @@ func severityOf(word string, known map[string]bool) Severity {
 	return SeverityWarning
 }
 
-// nearUnit returns the unit that a heading almost opens, and what to correct; "" if none.
+// nearUnit returns the unit that a heading nearly opens, and how to correct it; "" if there is none.
 func nearUnit(text []byte) (word, why string) {
 	rest := undecorate(text)
 	n := 0

@@ -41,7 +41,7 @@ func TestNearUnits(t *testing.T) {
 		"#######Task 2: b":      ``,
 		"##":                    ``,
 		"##Phase 2: b":          `warning near-miss-heading put a space after "##" to make it a heading`,
-		"\t### Task 2: b":       `warning near-miss-heading indented by four blanks or a tab`,
+		"\t### Task 2: b":       `warning near-miss-heading indented by four spaces or a tab`,
 		"### Task 2 (done): b":  ``,
 		"### Task 2 do it":      `warning near-miss-heading put a colon after the number`,
 		"### Batch 2 do it":     `info near-miss-heading put a colon after the number`,

@@ -78,7 +78,7 @@ type Batch struct {
 	Critical     bool     `json:"critical"`
 	ParallelSafe bool     `json:"parallel_safe"`
 	Approve      bool     `json:"approve,omitempty"`    // a person must approve its changes before the merge
-	TestFirst    bool     `json:"test_first,omitempty"` // its tests are written by an agent of their own, before the code
+	TestFirst    bool     `json:"test_first,omitempty"` // a separate agent writes its tests before the code
 	// percent of wrong versions of its lines that the tests must detect; 0 if not stated
 	Mutants    int    `json:"mutants,omitempty"`
 	When       string `json:"when,omitempty"`        // a condition; the batch is skipped if it is false
@@ -135,7 +135,7 @@ type Files struct {
 	Delete []string `json:"delete"`
 }
 
-// Actions yields the list of each action under the word that a plan has for it. The lists may be changed.
+// Actions yields each list of paths with its action, in the words of plans. Callers may change the lists.
 func (f *Files) Actions() iter.Seq2[string, *[]string] {
 	return func(yield func(string, *[]string) bool) {
 		_ = yield("Create", &f.Create) && yield("Modify", &f.Modify) && yield("Test", &f.Test) && yield("Delete", &f.Delete)
@@ -170,7 +170,7 @@ type Named struct {
 	Path  string `json:"path"`
 	Line  int    `json:"line"`
 	Maybe bool   `json:"maybe,omitempty"` // the path is optional: "(if needed)", "(optional)"
-	Place bool   `json:"place,omitempty"` // a sentence names it as the place of what it asks for: "add the model in a.py"
+	Place bool   `json:"place,omitempty"` // the path is only the place of the requested work: "add the model in a.py"
 }
 
 // BlockKind says how the script agent performs a [Block].

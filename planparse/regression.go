@@ -19,7 +19,7 @@ func (f *filler) regression(line int, value string, strict bool) {
 	}
 	if len(items) == 0 && strict {
 		f.report(SeverityError, line, "malformed-header",
-			"regression: names no test; it is the path of a test file, or PATH::NAME for one test in it")
+			"regression: names no test; write the path of a test file, or PATH::NAME for one test in it")
 	}
 	for _, item := range items {
 		file, name, _ := strings.Cut(item, "::")

@@ -311,7 +311,7 @@ func (b *builder) tracks() {
 		}
 		what := "items"
 		if at := b.repeated[first].of; at != nil {
-			what = fmt.Sprintf("headings (the first one line %d)", at.line)
+			what = fmt.Sprintf("headings (the first in line %d)", at.line)
 		}
 		b.report(severity, b.repeated[first].box.line, "repeated-boxes",
 			"%d checkboxes from here on repeat %s of this plan and are not additional work; "+

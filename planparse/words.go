@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,7 +164,8 @@ func filesLabel(label string) bool {
 func fileVerb(label string) string {
 	switch label {
 	case "create", "creates", "new", "add", "new file", "new files", "创建", "新建", "新增", "建立", "作成", "新規", "新規作成", "생성",
-		"erstellen", "anlegen", "neu", "crear", "créer", "criar", "creare", "создать":
+		"erstellen", "anlegen", "neu", "crear", "nuevo", "nuevos", "nouveau", "nouveaux", "novo", "novos", "créer", "criar",
+		"creare", "создать":
 		return "create"
 	case "modify", "modifies", "update", "edit", "change", "extend", "create/modify", "modify/create", "create or modify",
 		"add/modify", "modified", "rewrite", "replace",
@@ -204,7 +206,12 @@ var plainLetters = strings.NewReplacer("á", "a", "à", "a", "â", "a", "ã", "a
 // (tests first)".
 func bareTitle(title string) string {
 	title, _, _ = strings.Cut(strings.NewReplacer("（", " (", "(", " (", ",", " (").Replace(strings.ToLower(title)), " (")
-	return plainLetters.Replace(strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.)0123456789"))))))
+	title = plainLetters.Replace(strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.)0123456789"))))))
+	if article, rest, _ := strings.Cut(title, " "); slices.Contains([]string{"the", "die", "der", "os", "los", "las",
+		"les", "el"}, article) { // "Los pasos"
+		return cmp.Or(rest, title)
+	}
+	return title
 }
 
 // stepsTitle reports whether a heading says that the numbered list below it is the plan.
@@ -230,7 +237,8 @@ func stepsTitle(title string) bool {
 		"steps", "implementation", "plan", "the plan", "plan of work", "tasks", "implementation tasks", "task list",
 		"step by step", "step-by-step", "step-by-step plan", "concrete steps", "todo", "to do", "phases", "milestones",
 		"increments", "stages", "phasen", "etappen", "meilensteine", "fases", "plan de trabajo", "plano de trabalho",
-		"plan de travail", "plan de accion", "plan d'action immediat", "plano de acao", "plan d'action", "arbeitsplan", "实施计划", "開発計画",
+		"plan de travail", "plan de accion", "plan d'action immediat", "plano de acao", "plan d'action", "arbeitsplan",
+		"实施计划", "開発計画",
 		"fases de implementacao", "etapas", "этапы", "フェーズ",
 		"implementation strategy", "estrategia de implementacao", "estrategia de implementacion", "步骤", "实施步骤", "实现步骤",
 		"手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos",

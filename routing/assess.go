@@ -115,7 +115,7 @@ type change struct {
 	make  func(b *planparse.Batch)
 }
 
-// parallel tries each change separately and suggests those that save most.
+// parallel tries each change separately and suggests the changes that save most time.
 func (s *layout) parallel() []planparse.Advice {
 	if len(s.run) > mostAssessed {
 		return nil

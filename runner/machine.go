@@ -185,7 +185,7 @@ func (m *Machine) checkNeeds() error {
 		case visited:
 			return nil
 		case visiting:
-			return fmt.Errorf("batch %s needs itself through other batches", t.Key)
+			return fmt.Errorf("batch %s depends on itself through other batches", t.Key)
 		}
 		mark[t.Key] = visiting
 		defer func() { mark[t.Key] = visited }()

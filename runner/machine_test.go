@@ -214,8 +214,8 @@ func TestNew(t *testing.T) {
 		"a missing dependency is reported once": {plan: "a:x b:a c:b",
 			want: []string{"batch a needs batch x, which does not exist"}},
 		"a cycle is reported once": {plan: "d:a a:b b:a c:b",
-			want: []string{"batch a needs itself through other batches"}},
-		"a batch must not need itself": {plan: "a:a", want: []string{"batch a needs itself through other batches"}},
+			want: []string{"batch a depends on itself through other batches"}},
+		"a batch must not need itself": {plan: "a:a", want: []string{"batch a depends on itself through other batches"}},
 		"batch keys are unique":        {plan: "a a", want: []string{`the batch key "a" is repeated`}},
 		"a batch has a key": {
 			plan: "a b", bend: func(i *Info) { i.Batches[1].Key = "" },

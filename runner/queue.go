@@ -371,7 +371,7 @@ func (m *Machine) Lost() []Event { return m.lost }
 
 func (m *Machine) lose(t *track) {
 	on := slices.DeleteFunc(slices.Clone(t.on), m.done)
-	if len(on) == 0 { // it began on merged commits only
+	if len(on) == 0 { // it was based only on merged commits
 		return
 	}
 	doing := "its candidate is dropped"

@@ -9,8 +9,8 @@ import (
 
 var addressRE = lazyre.New(`[A-Za-z0-9][\w.%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
 
-// Addresses returns the mail addresses in a text, without those of the reserved example domains (RFC 2606) and without
-// the user git of a server.
+// Addresses returns the mail addresses in a text, except addresses in the reserved example domains (RFC 2606) and the
+// user git of a server.
 func Addresses(text string) []string {
 	var out []string
 	for at := 0; ; {

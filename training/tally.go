@@ -12,7 +12,7 @@ type Count struct {
 	Kind       Kind   `json:"kind,omitempty"`
 	Positive   int    `json:"positive"`
 	Negative   int    `json:"negative"`
-	Preference int    `json:"preference"` // pairs of answers; in neither of the others
+	Preference int    `json:"preference"` // pairs of answers; not counted as positive or negative
 }
 
 // Refusal is a reason why rows did not become examples.

@@ -246,7 +246,7 @@ func (a *Agent) environ(t agents.Task, brief string) []string {
 	return t.Environ("RUNPLAN_BRIEF=" + brief)
 }
 
-// seen returns the variables of the user that are named in pass, and those of the settings.
+// seen returns the variables of the user that pass names, and the variables of the settings.
 func (a *Agent) seen(from, pass []string) []string {
 	passed := lists.Filter(from, func(kv string) bool {
 		name, _, ok := strings.Cut(kv, "=")

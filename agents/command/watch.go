@@ -190,7 +190,7 @@ func (w *watcher) totals() stream.Totals {
 	w.whole.Close()
 	t := w.whole.Totals()
 	live := w.live.Totals()
-	t.OtherLines = live.OtherLines // including those of standard error
+	t.OtherLines = live.OtherLines // including lines of standard error
 	t.Passing = cmp.Or(t.Passing, live.Passing)
 	return t
 }

@@ -110,7 +110,7 @@ type cause struct {
 	outcome agents.Outcome
 	kind    agents.Kind
 	what    string
-	todo    string // "" if nothing helps, or if only the fault can tell
+	todo    string // "" if nothing helps, or if the advice depends on the fault
 }
 
 var unknown = cause{agents.GaveUp, agents.KindExit, "it ended with an error", ""}
@@ -199,7 +199,7 @@ func unfinished(e Evidence) Verdict {
 	return v
 }
 
-// exit returns the verdict of the exit status; false if it says nothing.
+// exit returns the verdict of the exit status; false if the status decides nothing.
 func exit(e Evidence) (Verdict, bool) {
 	v := Verdict{Outcome: agents.GaveUp, Rule: "exit status"}
 	switch {
@@ -259,7 +259,7 @@ var statuses = map[int]stream.Fault{
 	503 % 256: {Kind: stream.Overloaded}, 529 % 256: {Kind: stream.Overloaded},
 }
 
-// meaning returns the fault behind a CLI's exit status; nil if it has none.
+// meaning returns the fault behind a CLI's exit status; nil if there is none.
 func meaning(format stream.Format, code int) *stream.Fault {
 	var f stream.Fault
 	switch {

@@ -29,7 +29,7 @@ type Price struct {
 	CacheWrite *float64 `toml:"cache_write"`
 }
 
-// Table is a list of prices. A nil table knows none.
+// Table is a list of prices. A nil table is empty.
 type Table struct {
 	Date   string           `toml:"date"` // when the prices were looked up
 	Models map[string]Price `toml:"models"`

@@ -24,8 +24,8 @@ import (
 // repository has its files inside and needs nothing.
 type Git struct {
 	Common  string // what all worktrees share
-	Private string // what belongs to this one
-	Branch  string // full name of what is checked out, "" if that is no branch
+	Private string // folder of this worktree
+	Branch  string // full name of the checked-out branch, "" if HEAD is detached
 }
 
 // GitOf reads the .git file of a worktree.

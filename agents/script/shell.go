@@ -111,8 +111,8 @@ type expected struct {
 	texts  []string
 }
 
-// parseExpected parses PASS, FAIL, either of them with a quoted text (FAIL with "not defined"), or a text that the
-// output must contain. An empty text means PASS.
+// parseExpected parses PASS or FAIL, each also with a quoted text (FAIL with "not defined"), or a text that the output
+// must contain. An empty text means PASS.
 func parseExpected(s string) expected {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -159,7 +159,7 @@ func holds(output, text string) bool {
 	return fields != "" && strings.Contains(strings.Join(strings.Fields(output), " "), fields)
 }
 
-// run runs c in the workspace, under what is left of the attempt's limits.
+// run runs c in the workspace, under the remaining limits of the attempt.
 func (w *work) run(ctx context.Context, c proc.Cmd) (proc.Result, error) {
 	c.Dir = w.task.Dir
 	c.Env = w.task.Environ(w.task.Project...)

@@ -20,7 +20,8 @@ import (
 // is made, under final_context.
 const contextKey = "solver_context"
 
-// context returns the retrieved context of the batch. It reuses that of an earlier attempt if the files did not change.
+// context returns the retrieved context of the batch. It reuses the context of an earlier attempt if the files did not
+// change.
 func (w *work) context(ctx context.Context) (retrieve.Package, error) {
 	defer w.lock(w.id)()
 	var p retrieve.Package
@@ -34,7 +35,7 @@ func (w *work) context(ctx context.Context) (retrieve.Package, error) {
 	}
 	p, err = w.cfg.Retrieve(ctx, w.meter, w.session, w.request())
 	if errors.As(err, new(*retrieve.NoMatchError)) {
-		return p, &Fault{Class: InsufficientContext, Err: err} // of this batch; others may match
+		return p, &Fault{Class: InsufficientContext, Err: err} // a fault of this batch; the context may match other batches
 	}
 	if err != nil {
 		return p, err

@@ -32,7 +32,7 @@ type Config struct {
 	LLM llm.Completer
 	// returns the model of the stage execute_code, or the one with the name that the batch requests
 	Model   func(name string) (llm.Model, error)
-	Budget  tokens.Budget // its window applies if the model has none of its own
+	Budget  tokens.Budget // its window applies if the model has no window
 	Stages  []string      // of retrieval
 	Loops   int           // maximum refinements within an attempt (RETR-16)
 	Prompts prompt.Set    // see [LoadPrompts]

@@ -11,9 +11,9 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// claude parses the output of "claude -p --output-format stream-json --verbose", and that of qwen, which uses the
-// same format. A result has subtype "success" even if the API failed. The evidence is is_error, and the error field
-// of the CLI's own message. Only the tokens of the result count; those of a message are placeholders.
+// claude parses the output of "claude -p --output-format stream-json --verbose", and the output of qwen, which uses the
+// same format. A result has subtype "success" even if the API failed. The evidence is is_error, and the error field of
+// the CLI's own message. Only the tokens of the result count; the tokens of a message are placeholders.
 type claude struct {
 	qwen    bool
 	pending []task // started in the background, not ended

@@ -152,8 +152,8 @@ func kindOfText(text string) FaultKind {
 	return Other
 }
 
-// FaultInText classifies a failed program's lines on standard error, as the last resort if no field gives the
-// reason. It returns nil if it knows none of them.
+// FaultInText classifies a failed program's lines on standard error, as the last resort if no field gives the reason.
+// It returns nil if no line is known.
 func FaultInText(lines []string, now time.Time) *Fault {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if kind := kindOf(statusIn(lines[i]), "", lines[i]); kind != Other {

@@ -249,7 +249,7 @@ func (p *Parser) tool(name string, args json.RawMessage) {
 // named sets the id of the call in the last event, which is a tool call.
 func (p *Parser) named(call string) { p.out[len(p.out)-1].Call = phrase.CutBytes(call, 100) }
 
-// gave records the result of a tool: a text, or parts of which some are texts.
+// gave records the result of a tool: a text, or a list in which some parts are texts.
 func (p *Parser) gave(call string, content json.RawMessage) {
 	if !p.output || len(content) == 0 {
 		return

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -62,7 +63,7 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 		return rep, fmt.Errorf("the test command ends before any test, as it did at the base, %s, so no change can be "+
 			"judged: %s; correct and commit it, or name the file in the batch that corrects it", at, said)
 	}
-	apart := func(f gates.Finding) bool { return unbuilt(f, rep, before) && info.Untouched(s.Changed) }
+	apart := func(f gates.Finding) bool { return neverBuilt(f, rep, before) && info.Untouched(s.Changed) }
 	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 &&
 		slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !apart(f) }) {
 		// If no test passes in the batch's tree, nothing shows that the code works.
@@ -75,7 +76,7 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 		return rep, err
 	}
 	return compare(info.Name, rep, before, at, from, func(f gates.Finding) bool {
-		alone := Unimported(f) && !concerns(s, f.Path+" "+f.Message)
+		alone := Unbuilt(f) && !concerns(s, f.Path+" "+f.Message) && !inPackage(f.Path, s.Changed)
 		return (Tells(f) || apart(f) || alone) && (s.Batch.Key == "" || !s.Answers(info, f))
 	}), nil
 }
@@ -88,8 +89,8 @@ func unready(ctx context.Context, rep gates.Report, err error, info gates.Info, 
 	return gates.Report{Gate: info.Name, Status: gates.Skipped, Note: err.Error() + ", as on the base"}, nil
 }
 
-// unbuilt reports whether f says that code could not be built or tested, and no test ran now or before.
-func unbuilt(f gates.Finding, now, before gates.Report) bool {
+// neverBuilt reports whether f says that code could not be built or tested, and no test ran now or before.
+func neverBuilt(f gates.Finding, now, before gates.Report) bool {
 	return (f.Rule == gates.RuleBuild || f.Rule == "exit") && untested(now) && untested(before)
 }
 
@@ -155,7 +156,7 @@ func compare(gate string, rep, before gates.Report, at string, from map[string]s
 
 // Tells reports whether a finding has details. If a program failed without details, the cause on the base may have been
 // different. A configured gate may also fail on purpose until the work is done. A build failure hides everything else,
-// so it is excused only in a project that the change does not touch. See also [Unimported].
+// so it is excused only in a project that the change does not touch. See also [Unbuilt].
 func Tells(f gates.Finding) bool {
 	if f.Rule == gates.RuleBuild {
 		return false
@@ -163,8 +164,15 @@ func Tells(f gates.Finding) bool {
 	return f.Test != "" || f.Path != "" && (f.Line > 0 || f.Rule != "exit")
 }
 
-// Unimported reports whether a finding says that a file of Python's tests could not be imported. That hides the tests
-// of this file only.
-func Unimported(f gates.Finding) bool {
-	return f.Rule == gates.RuleBuild && strings.HasSuffix(f.Path, ".py")
+// Unbuilt reports whether a finding says that a file of Python's tests could not be imported, or one of Go's not be
+// compiled. That hides the tests of this file or package only.
+func Unbuilt(f gates.Finding) bool {
+	return f.Rule == gates.RuleBuild && (strings.HasSuffix(f.Path, ".py") || strings.HasSuffix(f.Path, "_test.go"))
+}
+
+// inPackage reports whether one of the changed files is in the Go package of a test file.
+func inPackage(test string, changed []string) bool {
+	return strings.HasSuffix(test, ".go") && slices.ContainsFunc(changed, func(c string) bool {
+		return path.Dir(c) == path.Dir(test) && strings.HasSuffix(c, ".go")
+	})
 }

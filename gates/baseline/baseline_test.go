@@ -202,6 +202,31 @@ func TestUnimportedTestsAreKnownBesideOthers(t *testing.T) {
 	}
 }
 
+// A file of Go's tests that did not compile before hides only the tests of its package.
+func TestUncompiledTestsAreKnownOutsideOfTheirPackage(t *testing.T) {
+	for name, c := range map[string]struct {
+		path, changed string
+		want          gates.Status
+	}{
+		"another package":  {"shop/old_test.go", "cart/cart.go", gates.Warn},
+		"the same package": {"shop/old_test.go", "shop/shop.go", gates.Fail},
+		"its test data":    {"shop/old_test.go", "shop/data.json", gates.Warn},
+		"no test":          {"shop/old.go", "cart/cart.go", gates.Fail},
+	} {
+		g := gates.New(gates.Info{Name: "lint:go", Blocking: true}, func(_ context.Context, l *gates.Look) error {
+			l.Find(gates.Finding{Rule: gates.RuleBuild, Path: c.path, Line: 1, Severity: gates.Error, Message: "undefined: x"})
+			return nil
+		})
+		s := gates.Subject{Dir: t.TempDir(), Changed: []string{c.changed}, Batch: planparse.Batch{Key: "1", Text: "Do it."}}
+		rep, err := Around(g, "abc", func(ctx context.Context, _ string) (gates.Report, error) {
+			return g.Check(ctx, s)
+		}).Check(t.Context(), s)
+		if err != nil || rep.Status != c.want {
+			t.Errorf("%s: %s %v %q, want %s", name, rep.Status, err, rep.Note, c.want)
+		}
+	}
+}
+
 // A linter whose packages are missing is skipped, as one that is not installed. If it ran on the base, or the user
 // configured it, it is an error.
 func TestLinterThatIsNotReadyIsSkipped(t *testing.T) {

@@ -81,7 +81,7 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 		c.files = append(c.files, p)
 	}
 	if len(c.files) == 0 {
-		return errors.New("it has no regression test: name its file")
+		return errors.New("no regression test is given: name its file")
 	}
 	s := l.Subject()
 	if s.Base == "" || s.Diff == nil {

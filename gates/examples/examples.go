@@ -87,7 +87,8 @@ func (o Options) look(ctx context.Context, l *gates.Look, list []Example) error 
 	for at, i := range wrong {
 		e := list[i]
 		if before[at].State == holds && !e.Firm {
-			now[i] = result{State: unknown, What: "it had the shown result before the batch, and the plan may describe a fault"}
+			now[i] = result{State: unknown,
+				What: "the call had this result before the batch, and the plan may only describe a fault"}
 			continue
 		}
 		shown := "returns " + e.Want
@@ -171,7 +172,7 @@ func (o Options) evaluate(ctx context.Context, l *gates.Look, list []Example) ([
 					return nil, err
 				}
 				if bare[0].State == holds {
-					r = result{State: unknown, What: "it has the shown result without the calls before it"}
+					r = result{State: unknown, What: "the call has this result even without the calls before it"}
 				}
 			}
 			if i := j.cases[at].index; out[i].State != holds && (r.State != unknown || out[i].State == unknown) {

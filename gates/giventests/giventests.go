@@ -144,8 +144,8 @@ func (o Options) look(ctx context.Context, l *gates.Look, all []block) error {
 		passed += len(missing) - len(failed)
 		for _, u := range failed {
 			l.Find(gates.Finding{Rule: Rule, Path: file, Severity: o.Severity,
-				Message: fmt.Sprintf("the plan gives the test %s, and it fails on the new code: %s", u.Name, shorten(why)),
-				Fix:     "correct the code, and take the test as the plan gives it"})
+				Message: fmt.Sprintf("the plan's test %s fails on the new code: %s", u.Name, shorten(why)),
+				Fix:     "correct the code, and use the test of the plan unchanged"})
 		}
 	}
 	tell := l.Note
@@ -219,7 +219,7 @@ func run(ctx context.Context, l *gates.Look, blocks []block, tests []testcode.Un
 		case one.Outcome == gates.RunPassed || one.Outcome == gates.RunSkipped:
 			return nil, "", "", nil
 		case one.Outcome != gates.RunFailed || unloaded.MatchString(one.Text+one.Why):
-			return nil, "", string(one.Outcome) + ": " + cmp.Or(one.Why, "it uses what is not there"), nil
+			return nil, "", string(one.Outcome) + ": " + cmp.Or(one.Why, "it uses names that do not exist"), nil
 		}
 		failed, why = lists.Filter(tests, func(u testcode.Unit) bool {
 			return slices.ContainsFunc(one.Failed, func(f string) bool { return strings.Contains(f, u.Bare()) })

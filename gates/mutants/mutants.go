@@ -192,7 +192,7 @@ func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File)
 		list = append(list, more...)
 	}
 	if missing {
-		l.Note("files in other languages than Go are not checked: ast-grep is not installed")
+		l.Note("only Go files are checked, because ast-grep is not installed")
 	}
 	return list, texts, nil
 }

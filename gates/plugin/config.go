@@ -59,7 +59,7 @@ func (c Config) checked() (Config, error) {
 	case c.Name == "":
 		return c, errors.New("it has no name: set one in the configuration")
 	case strings.TrimSpace(c.Name) != c.Name || strings.ContainsAny(c.Name, "\n\t") || redact.Clean(c.Name) != c.Name:
-		return c, fmt.Errorf("its name %q does not fit on one line: use a plain one", c.Name)
+		return c, fmt.Errorf("its name %q does not fit on one line: use a plain name", c.Name)
 	case c.Path == "" && (len(c.Command) == 0 || c.Command[0] == ""):
 		return c, errors.New("it has neither a path nor a command: set one")
 	case c.SHA256 != "" && c.Path == "":

@@ -26,7 +26,7 @@ var (
 		gatev1.Severity_SEVERITY_WARNING: gates.Warning, gatev1.Severity_SEVERITY_INFO: gates.Note}
 )
 
-// valid makes text fit for the wire, where only UTF-8 passes.
+// valid converts text to valid UTF-8, which the protocol requires.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // requestTo makes a request of a subject. It returns how many changed paths it had to leave out because they are not

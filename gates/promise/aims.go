@@ -17,7 +17,7 @@ var (
 	// twoNames matches words of a batch that may want two names for the same thing.
 	twoNames = lazyre.New(`(?i)\b(?:alias\w*|synonym\w*|same (?:as|thing|way|result|code|body)|equivalent\w*|identical\w*|another name|either name|shorthands?|stubs?|` +
 		`no-?ops?|placeholders?|deprecat\w*)\b`)
-	// computes matches a function that does more than return what is there.
+	// computes matches a body that calculates a result, instead of only returning a stored value.
 	computes = lazyre.New(`(?m)\w\(|\w\.\w+[?!]?\s*[{(]|[^\s=<>!]\s*[-+*/%<>]=?\s*\w`)
 )
 
@@ -26,7 +26,7 @@ func (w wording) spelledOut(name string) bool {
 	return names(strings.Join(codeSpan.FindAllString(w.text, -1), " "), name)
 }
 
-// twins finds two new functions that the batch names and that have the same text but for their names.
+// twins finds two new functions that the batch names and that differ only in their names.
 func (w wording) twins() {
 	if twoNames.MatchString(w.l.Subject().Batch.Title + "\n" + w.text) {
 		return
@@ -46,7 +46,7 @@ func (w wording) twins() {
 			same := regexp.MustCompile(`\b`+name+`\b`).ReplaceAllString(text, "_")
 			if twin := by[same]; twin != "" {
 				w.broken(RuleDemand, f.Path, "the batch asks for "+twin+" and "+name+", but both do the same",
-					"make each of them do what the batch says of it")
+					"make each function do what the batch says about it")
 				return
 			}
 			by[same] = name
@@ -54,8 +54,8 @@ func (w wording) twins() {
 	}
 }
 
-// rehearsed finds a function of the new tests with the name of a new function of the batch, in any style, which it does
-// not call: the tests check a copy.
+// rehearsed finds new tests that check a copy: they declare a function with the name of a new function of the batch, in
+// any style, and do not call the original.
 func (w wording) rehearsed() {
 	fresh := lists.Filter(w.fresh(), w.spelledOut)
 	for _, f := range w.files {
@@ -82,13 +82,13 @@ func (w wording) rehearsed() {
 }
 
 var (
-	// goPrivate matches the declaration of a function of Go that no other package can use.
+	// goPrivate matches the declaration of an unexported Go function.
 	goPrivate = lazyre.New(`^func [a-z]\w*(?:\[[^\]]*\])?\(`)
-	// addsFunction matches a text that may ask for a function that other code uses later.
+	// addsFunction matches words of a batch that adds a function for later use.
 	addsFunction = lazyre.New(`(?i)\b(?:add|create|write|introduce|implement|provide)\w*\b[^.;]*\b(?:functions?|helpers?|methods?)\b`)
 )
 
-// onlyTested finds a new function of Go that only its package can use, and that only tests use.
+// onlyTested finds a new unexported Go function that only tests use.
 func (w wording) onlyTested() {
 	if addsFunction.MatchString(w.l.Subject().Batch.Title + "\n" + w.text) {
 		return
@@ -109,17 +109,17 @@ func (w wording) onlyTested() {
 }
 
 var (
-	// staysAs matches the words behind a function that stays as it is, keepOne those before one, and asItIs those behind
-	// it.
+	// These match words that ask to keep a function unchanged: staysAs ("f stays as it is") and asItIs ("keep f as it is")
+	// match the words after its name, keepOne the words before it.
 	staysAs = lazyre.New(`(?i)^ (?:itself )?(?:stays?|remains?|is kept) (?:exactly )?(?:as (?:it is|is|before|today)|the same|unchanged)\b|^ (?:does|must|should) not change\b`)
 	keepOne = lazyre.New(`(?i)\b(?:keep|leave|do not (?:change|touch)|don't (?:change|touch))\s+(?:the (?:function|method)\s+)?$`)
 	asItIs  = lazyre.New(`(?i)^(?:\W*$| (?:as (?:it is|is|before)|unchanged|untouched|alone)\b)`)
-	// decides matches words with which code treats some of its input otherwise.
+	// decides matches keywords of conditions.
 	decides = lazyre.New(`\b(?:if|elif|elsif|else|unless|case|when|continue|next|filter|select|reject|except|rescue|catch)\b|&&|\|\||\?[^.]`)
 )
 
-// keptFunctions finds an old function that stays as it is according to the batch, and that has conditions that it had
-// not, which no new test is about.
+// keptFunctions finds an old function that must stay as it is according to the batch, but that has a new condition.
+// Only a new test for this function permits the condition.
 func (w wording) keptFunctions() {
 	tests := w.changedTests()
 	if tests == "" || !asksTests.MatchString(w.text) {
@@ -136,7 +136,7 @@ func (w wording) keptFunctions() {
 				was, now := language.Functions(bare(f.Path, f.Before))[m.name], language.Functions(bare(f.Path, f.After))[m.name]
 				if product(f) && was != "" && len(decides.FindAllString(now, -1)) > len(decides.FindAllString(was, -1)) {
 					w.broken(RuleCheckGone, f.Path, "the batch says that "+m.name+" stays as it is, but it has a new condition, "+
-						"and no new test is about it", "restore it, or test that it does what it did")
+						"and no new test is about it", "remove the condition, or test that the function does what it did")
 					return
 				}
 			}
@@ -144,11 +144,11 @@ func (w wording) keptFunctions() {
 	}
 }
 
-// reworded matches words of a batch that may rename what it does not name.
+// reworded matches words of a batch that may rename functions without naming them.
 var reworded = lazyre.New(`(?i)renam\w*|refactor\w*|clean|tid(?:y|ies)|\bnaming\b|remov\w*|delet\w*|deprecat\w*|replac\w*|consisten\w*|typos?|spell\w*|API|breaking`)
 
-// renamed finds a public function of a Go package for others that the change renames, and that the batch does not name.
-// No code of the tree uses it, so only others can.
+// renamed finds an exported Go function that the change renames although the batch does not name it. No code of the
+// tree uses the function, so only code outside of the tree can.
 func (w wording) renamed() {
 	text := w.l.Subject().Batch.Title + "\n" + w.text
 	if reworded.MatchString(codeSpan.ReplaceAllString(text, "")) {

@@ -68,7 +68,7 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 		return nil
 	}
 	f := gates.Finding{Rule: Family + "/" + rule, Severity: o.Severity, Message: place + ": " + wrong,
-		Fix: "make the command end as the plan expects it, without changing what it checks"}
+		Fix: "correct the code until the command has this result; do not change what the command checks"}
 	if !certain && f.Severity == gates.Error {
 		f.Severity = gates.Warning
 	}
@@ -80,9 +80,10 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 	return nil
 }
 
-// earlier puts the base's version of a check that a command runs into its tree, and returns the name of the check and a
-// function that restores the tree. The batch may not change what verifies it: the name of the file says that it is a
-// check, it is an input, or it newly has the expected output in it. Only commands of the batch mention it.
+// earlier restores the base's version of a check before a command runs it, because a batch must not change what
+// verifies it. It returns the path of the check, and a function that undoes this. A changed file is a check if its name
+// says so. An input file, or a file that now contains the expected output, is a check if the batch names another file.
+// A file that the prose of the batch mentions is not.
 func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (name string, restore func(),
 	err error) {
 	s := l.Subject()
@@ -126,7 +127,7 @@ func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (
 // inputFile matches files that a program reads as its input.
 var inputFile = lazyre.New(`\.(?:csv|tsv|jsonl|ndjson|xml|log|dat|in|input)$|(?:^|/)(?:examples?|samples?|fixtures?|data|inputs?)/[^/]*\.(?:txt|json|ya?ml)$`)
 
-// literals returns the words of all commands in a text that have no expansions.
+// literals returns the words without expansions of all commands in a text.
 func literals(run string) (out []string) {
 	f, err := parse(run)
 	if err != nil {
@@ -164,7 +165,7 @@ func started(dir, run string) []string {
 	return out
 }
 
-// newIn reports whether the expected output, or a number in it, is in the new text of a script and not in the old one.
+// newIn reports whether the expected output, or a number in it, is in the new text of a script but not in the old text.
 func (e expectation) newIn(before, now string) bool {
 	list := numbers.FindAllString(e.text, -1)
 	if len(list) == 0 && e.text != "" {
@@ -204,7 +205,7 @@ func (o Options) runsSuite(run string) bool {
 // everyTest matches commands that run all tests of a project by its own recipe.
 var everyTest = lazyre.New(`^(?:make (?:test|tests|check)|just (?:test|check)|(?:npm|pnpm|yarn|bun)(?: run)? test|rake(?: test| spec)?|(?:bundle exec )rake(?: test| spec)?|tox|nox|mvn (?:-\S+ )*(?:test|verify)|(?:\./)?gradlew? (?:test|check))$`)
 
-// runsOldFailures reports whether a command runs all tests by a recipe of the project, some of which failed on the
+// runsOldFailures reports whether a command runs all tests by a recipe of the project although some tests failed on the
 // base.
 func (o Options) runsOldFailures(ctx context.Context, run string) bool {
 	return o.RedBefore != nil && everyTest.MatchString(strings.Join(words(run), " ")) && o.RedBefore(ctx)
@@ -223,8 +224,8 @@ func suiteWords(run string) string {
 	return strings.Join(kept, " ")
 }
 
-// missing reports a program that does not exist. If it would be in the tree and is not ignored by git, the batch should
-// have made it; a program missing on the machine says nothing about the code.
+// missing reports a program that does not exist. If its path is in the tree and not ignored by git, the batch should
+// have created it. A program that the machine lacks is only a warning.
 func (o Options) missing(ctx context.Context, l *gates.Look, c planparse.Command, place, program string) {
 	if strings.Contains(program, "/") && !path.IsAbs(program) && !o.ignored(ctx, program) {
 		o.broken(l, RuleExpected, "", fmt.Sprintf("%s: %s does not exist or is not executable", place, program),
@@ -287,7 +288,7 @@ func Program(c planparse.Command) string {
 	return name
 }
 
-// firstOf returns the name of the command in a statement, "" if it is not a plain word.
+// firstOf returns the name of the command in a statement, or "" if it is not a plain word.
 func firstOf(st *syntax.Stmt) string {
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 {

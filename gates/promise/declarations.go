@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// declaration is one function in bare code, without what its texts say.
+// declaration is one function in bare code, with the contents of its string literals removed.
 type declaration struct {
 	name, params, body string
 	method, partial    bool // it belongs to a type; its decorator says that others complete it
@@ -73,7 +73,7 @@ func bodyOf(text string, depth int) string {
 	return out
 }
 
-// withoutTexts blanks the texts of a source, unless they may have code in them, such as "{name}".
+// withoutTexts blanks the string literals of a source, except those that may contain code, such as "{name}".
 func withoutTexts(file, code string) string {
 	out := []byte(code)
 	for _, p := range language.Parts(code, language.OfSource(file)) {
@@ -85,28 +85,28 @@ func withoutTexts(file, code string) string {
 }
 
 var (
-	// allArguments matches code that reads parameters without their names.
+	// allArguments matches code that can read parameters without naming them.
 	allArguments = lazyre.New(`\barguments\b|\b(?:locals|vars|eval|exec)\(|\bbinding\b|\bsuper\s*(?:$|[^\s(.])|\bsuper$`)
-	// signatureOf matches a name with what is in parentheses behind it.
+	// signatureOf matches a name and the parentheses after it.
 	signatureOf = lazyre.New(`\b(\w+)\(((?:[^()]|\([^()]*\))*)\)`)
 	parameter   = lazyre.New(`^[*&\s]*(\w{2,})\b`)
 	inner       = lazyre.New(`\([^()]*\)`) // such as the parameters of a parameter
 	// touched matches statements that only say that a parameter is not used.
 	touched = lazyre.New(`(?m)^\s*(?:_ = \w+|void \w+;?|del \w+)\s*$`)
-	// handed matches parameters that callers give to all functions of a kind.
+	// handed matches names of parameters that a framework passes to every handler.
 	handed = lazyre.New(`^(?:req|request|res|resp|response|next|event|evt|env|argv|args|kwargs|self|cls|this|props|cmd|done)$`)
-	// gaveUp matches a body that ends with an error, and idleBody one without statements.
+	// gaveUp matches a body that ends by raising an error, and idleBody a body without statements.
 	gaveUp   = lazyre.New(`(?:^|\n)\s*(?:raise|throw|panic)\b[^\n]*[\s};]*(?:end\s*)*$`)
 	idleBody = lazyre.New(`^(?:\s*(?:->|:)[^:{\n]*)?[\s{}():;=>]*(?:\.\.\.|pass)?[\s{};]*(?:end)?\s*$`)
 )
 
-// works reports whether a function has statements of its own, and does not only refuse.
+// works reports whether a function does more than raise an error.
 func (d declaration) works() bool {
 	return !d.partial && !idleBody.MatchString(d.body) && !strings.Contains(d.params, "...") &&
 		(strings.Contains(d.body, "return ") || !gaveUp.MatchString(d.body)) && !allArguments.MatchString(d.body)
 }
 
-// has reports whether a function has a parameter, and uses whether its body or another parameter reads it.
+// has reports whether a function has a parameter; uses reports whether its body or another parameter reads it.
 func (d declaration) has(param string) bool {
 	return regexp.MustCompile(`(?:^|[(,])\s*[*&]*` + param + `\b`).MatchString(d.params)
 }
@@ -116,8 +116,8 @@ func (d declaration) uses(param string) bool {
 	return names(touched.ReplaceAllString(d.body, ""), param) || names(others, param)
 }
 
-// parameters finds functions with new parameters that the batch names, in their signature or as an option, and that
-// their body does not use, and adds them to those that are found.
+// parameters finds new parameters that the batch names, in a signature or as an option, and that the function does not
+// use. It adds them to found.
 func (w wording) parameters(found map[string]bool) {
 	b := w.l.Subject().Batch
 	signatures := map[string][]string{}
@@ -161,7 +161,7 @@ func (w wording) parameters(found map[string]bool) {
 	}
 }
 
-// given reports whether the batch has each line of the body as code.
+// given reports whether the batch itself contains each line of the body.
 func (w wording) given(d declaration) bool {
 	for line := range strings.Lines(d.body) {
 		if strings.Trim(line, " \t\n{};:") != "" && line != "end\n" && !w.l.Subject().Contains(line) {
@@ -171,8 +171,8 @@ func (w wording) given(d declaration) bool {
 	return true
 }
 
-// shared reports whether a method has the parameter only because methods of the same name in other types have it: those
-// decide what callers give.
+// shared reports whether methods of the same name in other types have the parameter too: then the type may need it only
+// to have the same interface.
 func (w wording) shared(d declaration, param string) bool {
 	return d.method && w.anywhere(func(file, code string) bool {
 		return names(code, param) && slices.ContainsFunc(declarationsOf(file, code), func(o declaration) bool {

@@ -10,13 +10,14 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// demand is a property that a batch may ask of new code: asks matches the words of the batch, plain code that needs
-// help to have the property, and shows the help. A helper with such a word in its name is help as well.
+// demand is a property that a batch may ask of new code. asks matches the words of the batch, plain matches code
+// without the property, and shows matches code that can give it the property. A helper with such a word in its name
+// counts, too.
 type demand struct {
 	what               string
 	asks, plain, shows *lazyre.Regexp
 
-	near bool // only the files of plain code can have the help, which may be new lines of an old function
+	near bool // shows must match in a file that plain matches; new lines of old functions are checked, too
 }
 
 var demands = []demand{
@@ -83,7 +84,7 @@ var demands = []demand{
 const writesFile = `\bopen\(|\bwrite_(?:text|bytes)\(|\bWriteFile\(|\bwriteFile(?:Sync)?\(|` +
 	`\bFile\.(?:write|open)\b|\bos\.Create\(|fs::write|>\s*"?\$`
 
-// demanded finds properties that a sentence asks of new code and for which no changed file of code has any help.
+// demanded finds properties that a sentence asks of new code, but that no changed file of code seems to provide.
 func (w wording) demanded() {
 	if strings.Count(w.text, "\n") > 20 { // a sentence of a long text may be about other code
 		return
@@ -111,7 +112,7 @@ func (w wording) demanded() {
 	}
 }
 
-// given matches words that say that the input has the property.
+// given matches a sentence that says that the input, not the code, has the property.
 var given = lazyre.New(`(?i)\b(?:takes|given|inputs?|receives?|assum\w*|expects?|arguments?)\b`)
 
 var (
@@ -130,7 +131,7 @@ func (w wording) keptOptions() {
 			has := regexp.MustCompile(regexp.QuoteMeta(m[1]) + `(?:[^\w-]|$)`).MatchString
 			if slices.ContainsFunc(w.files, func(f gates.File) bool { return product(f) && has(bare(f.Path, f.Before)) }) &&
 				!w.anywhere(func(_, code string) bool { return has(code) }) {
-				w.broken(RuleOptionUnused, "", "the batch wants "+m[1]+" to stay, but no code knows it any more",
+				w.broken(RuleOptionUnused, "", "the batch wants "+m[1]+" to stay, but no code has it any more",
 					"restore the option")
 			}
 		}
@@ -138,36 +139,39 @@ func (w wording) keptOptions() {
 }
 
 var (
-	// drops matches new code that goes on after an error as if there was none.
+	// drops matches new code that ignores an error.
 	drops = lazyre.New(`(?m)^[ \t]*except\b[^\n]*:\n[ \t]*(?:pass|continue|[\w.]+ = [^\n]*|return(?: (?:None|\[\]|\{\}|""|''|[a-z]\w*))?)$|` +
 		`\bcontextlib\.suppress\(|\bcatch\s*(?:\(\w*\)\s*)?\{\s*(?:\}|(?:continue|return(?: (?:null|undefined|\[\]|\{\}|''|""|[a-z]\w*))?|[\w.]+ = [^;\n]*);?\s*\})|` +
 		`\bif err != nil \{\s*(?:continue|return(?: [^\n]*\bnil)?)\n\s*\}|\brescue\b[^\n]*\n\s*(?:nil|next|\[\]|\{\}|"")\s*$|\brescue nil\b|` +
 		`\bErr\(_\) => (?:continue|\{\}|\(\))`)
 	// propagated matches an error that the caller must see.
 	propagated = lazyre.New(`(?i)\b(?:errors?|exceptions?)\b[^.;]*\b(?:reach|propagat\w+|bubbles?|pass(?:es)? through)\b`)
-	// mayDrop matches words of a batch that has a use for what is not right.
+	// mayDrop matches words of a batch that permits ignoring an error.
 	mayDrop = lazyre.New(`(?i)\b(?:skip\w*|ignor\w*|defaults?|falls? back|fallback\w*|best effort|continues?|empty|tolera\w*|(?:is|are) optional|optionally|optional (?:\w+ )?(?:files?|config\w*|settings?|dependenc\w*|modules?|packages?|keys?|fields?|arguments?|parameters?|headers?)|none|nil|null|undefined|silent\w*|` +
 		`missing|exists?|retr(?:y|ies)|until|warn\w*|logs?|lenient\w*|otherwise)\b`)
 )
 
 var (
-	// emptyRefused matches a sentence that wants an error for what is empty, and passesEmpty one that has a use for it.
+	// emptyRefused matches a sentence that wants an error for an empty value, and passesEmpty words that permit an empty
+	// value.
 	emptyRefused = lazyre.New(`(?i)\bempty \w+\b[^.;]*\b(?:is|are|stays?|remains?)\b[^.;]*\berrors?\b|\b(?:raises?|throws?|reports?|refuses?|rejects?|returns? an error)\b[^.;]*\bempty \w+`)
 	passesEmpty  = lazyre.New(`(?i)\b(?:skip\w*|ignor\w*|blanks?|left out|leaves? out)\b`)
-	// skipsEmpty matches code that goes on after an empty value, and refusesEmpty code that does not.
+	// skipsEmpty matches code that skips an empty value, and refusesEmpty code that reports an error for it.
 	skipsEmpty   = lazyre.New(`(?m)` + ifEmpty + `\n?\s*(?:continue|next)\b|\b(?:next|continue) if \w+\.empty\?`)
 	refusesEmpty = lazyre.New(`(?m)` + ifEmpty + `\n?\s*(?:raise|throw|panic|error|return\b.*[eE]rr)`)
 )
 
 const ifEmpty = `^\s*(?:if|unless)\b[^\n]*(?:==\s*(?:""|'')|={3} ''|\bnot \w+:|\(!\w+\)|\.length === 0|len\(\w+\) == 0)[^\n]*`
 
-// skipped finds new code that skips what is empty, where a sentence wants an error for it and none of skipping.
+// skipped finds new code that skips an empty value although a sentence wants an error for it. No sentence may speak of
+// skipping.
 func (w wording) skipped() {
 	if m := skipsEmpty.FindString(w.added); m != "" && !refusesEmpty.MatchString(w.added) && !passesEmpty.MatchString(w.text) {
 		for _, text := range w.sentences {
 			at := emptyRefused.FindStringIndex(text)
 			if at != nil && !refused.MatchString(text[:at[0]]) && !described.MatchString(text) {
-				w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code goes on: "+shown(m),
+				w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code continues: "+
+					shown(m),
 					"report it where the batch says so, and test it")
 				return
 			}
@@ -175,8 +179,8 @@ func (w wording) skipped() {
 	}
 }
 
-// swallowed finds new code that drops an error, where a sentence wants an error and no other sentence speaks of going
-// on.
+// swallowed finds new code that ignores an error although a sentence wants an error. No other sentence may permit
+// ignoring one.
 func (w wording) swallowed() {
 	if len(w.fresh()) == 0 || strings.Count(w.text, "\n") > 20 {
 		return
@@ -194,7 +198,7 @@ func (w wording) swallowed() {
 		}
 		others := strings.Join(slices.Concat(w.sentences[:i], w.sentences[i+1:]), " ")
 		if m := drops.FindString(w.added); m != "" && (through != nil || !mayDrop.MatchString(others)) {
-			w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code drops one: "+
+			w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+"), but new code ignores an error: "+
 				shown(m),
 				"report it where the batch says so, and test it")
 		}

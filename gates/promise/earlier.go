@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	// testTitle matches the title of a batch that is about tests, and ofAll a sentence that wants tests of all that was
-	// asked before.
+	// testTitle matches the title of a batch about tests, and ofAll a sentence that wants tests of everything asked for
+	// before.
 	testTitle = lazyre.New(`(?i)^\W*(?:(?:add|write)\s+)?(?:(?:unit|regression|acceptance|integration)\s+)?(?:tests|specs)\b`)
 	ofAll     = lazyre.New(`(?i)\b(?:tests?|specs?|cover)\b[^.;]*\b(?:above|everything|all of (?:it|this|them)|` +
 		`(?:every|each|all|both)(?: the)? (?:rules?|errors?|exceptions?|cases?|examples?))\b`)
@@ -27,7 +27,7 @@ var (
 	anyOf = lazyre.New(`^(?:Base|Standard|Runtime)?(?:Error|Exception)$`)
 )
 
-// asksTestsOfEarlier reports whether a batch may ask for tests of what batches before it ask for.
+// asksTestsOfEarlier reports whether a batch may ask for tests of the work of earlier batches.
 func asksTestsOfEarlier(b *planparse.Batch) bool {
 	return testTitle.MatchString(b.Title) || ofAll.MatchString(b.Title) ||
 		slices.ContainsFunc(sentence.Split(fenced.ReplaceAllString(b.Text, ""), -1), ofAll.MatchString)
@@ -40,8 +40,8 @@ func asksOwnTests(b *planparse.Batch) bool {
 		slices.ContainsFunc(b.Promises(), func(n planparse.Named) bool { return n.Verb == "test" || language.IsTest(n.Path) })
 }
 
-// testsOfEarlier compares the tests of a run with the batches of which this batch wants tests: those before it, back to
-// the last one that asks for its own tests.
+// testsOfEarlier compares the tests of a run with the earlier batches that this batch must test: all batches after the
+// last one that asks for its own tests.
 func (o Options) testsOfEarlier(ctx context.Context, l *gates.Look) error {
 	b := l.Subject().Batch
 	if o.Since == nil || len(o.Earlier) == 0 || !asksTestsOfEarlier(&b) {
@@ -64,8 +64,8 @@ func (o Options) testsOfEarlier(ctx context.Context, l *gates.Look) error {
 	return nil
 }
 
-// otherErrors finds tests that expect errors by name, and none of those that the text names, although the batch wants
-// tests of them. Errors that the tree declares may be derived from the named ones.
+// otherErrors finds new tests that expect errors by name, but none of the errors for which the batch wants tests.
+// Errors that the tree declares may be derived from the named ones.
 func (w wording) otherErrors() bool {
 	var wanted, expected []string
 	for i, text := range w.sentences {

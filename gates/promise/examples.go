@@ -14,30 +14,31 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// example is a call that a batch shows with its result: texts between its parentheses, and texts that follow it.
+// example is a call that a batch shows with its result. Inputs are the string literals between its parentheses, and
+// results the literals after it.
 type example struct {
 	inputs, results []string
-	around          string // the text of the call up to the next example, with the beginning of its line
+	around          string // the text from the beginning of its line to the next example
 }
 
 var (
 	quotation = lazyre.New(`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'`)
-	// shownCall matches a call with texts as arguments.
+	// shownCall matches a call, which may have string literals as arguments.
 	shownCall = lazyre.New(`\w\(((?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^()"'\n])*)\)`)
 	chain     = lazyre.New(`^(?:\.\w+\([^()]*\))*\.\w+\([^()]*\)$`)
 	nextShown = lazyre.New(`\n\s*\n|\n\s*(?:[-*]|\d+\.)\s`)
-	// compares matches the code before a text that the code looks for, and keyed the code behind it.
+	// compares matches the code before a string literal that is compared or looked up, and keyed the code after it.
 	compares = lazyre.New(`(?:[=!]==?|\bcase\b.*|\bwhen\b.*|\bin\s*[\[({].*|\bequals?\(|\.eql\?\()\s*$`)
 	keyed    = lazyre.New(`^\s*(?:===?|:|=>)`)
 	// forPeople matches lines that show an example to people.
 	forPeople = lazyre.New(`(?i)usage|help|example|e\.g\.|such as|\blike\b|error|exception|panic|\braise\b|\bthrow\b|\bfail|` +
 		`print|log|puts|echo|expected|descri|summary|title|placeholder`)
-	// tabular matches words of a text that asks for certain inputs with results of their own.
+	// tabular matches words of a batch that asks for a table from inputs to results.
 	tabular = lazyre.New(`(?i)\b(?:tables?|maps?|mappings?|lookups?|enum\w*|constants?|alias\w*|presets?|special|irregular|` +
 		`keywords?|known|dictionar\w*|exactly|literal\w*|hard-?cod\w*|translations?|status\w*)\b`)
 )
 
-// asksTable reports whether the sentences, without the code in them, ask for certain inputs with results of their own.
+// asksTable reports whether the sentences, without the code in them, ask for a table from inputs to results.
 func (w wording) asksTable() bool { return tabular.MatchString(codeSpan.ReplaceAllString(w.text, "")) }
 
 // texts returns what is between quotation marks.
@@ -48,7 +49,7 @@ func texts(line string) (out []string) {
 	return out
 }
 
-// examples returns the calls with texts that the batch shows.
+// examples returns the calls with string literals that the batch shows.
 func (w wording) examples() (out []example) {
 	text := strings.NewReplacer("`", "", "…", "...").Replace(w.text)
 	var list [][]int
@@ -81,7 +82,7 @@ func wordsIn(text string) int {
 	return len(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }))
 }
 
-// phrased reports whether a text is a phrase, and not a fixed word, such as a status or a type of content.
+// phrased reports whether a string literal is a phrase instead of a fixed word, such as a status or a content type.
 func phrased(text string) bool {
 	return strings.ContainsAny(text, " \t") && wordsIn(text) > 1 || strings.Contains(text, "://") ||
 		strings.Contains(text, `\n`)
@@ -104,8 +105,8 @@ func (w wording) newLines() iter.Seq2[string, string] {
 	}
 }
 
-// special finds new code that has the examples of the batch as special cases: it compares with the input of an example
-// and has the result beside it, or has a result that contains the input.
+// special finds new code that has examples of the batch as special cases. It compares a value with the input of an
+// example and contains the result nearby, or it contains a result in which the input occurs.
 func (w wording) special() bool {
 	list := w.examples()
 	if len(list) == 0 || w.asksTable() {
@@ -141,9 +142,9 @@ func (w wording) special() bool {
 }
 
 var (
-	// asksTestsOf matches a text that asks for tests of what it describes.
+	// asksTestsOf matches a batch that asks for tests of its own work ("test this").
 	asksTestsOf = lazyre.New(`(?i)\btest (?:it|them|this|these|both|all|each)\b`)
-	// noCase matches an example that needs no new test: it is not about the change, or only one of many.
+	// noCase matches an example that needs no new test: it describes old behaviour, or it is one of many.
 	noCase = lazyre.New(`(?i)\b(?:still|already|as before|as today|unchanged|stays?|remains?|keeps?|instead of|such as|like|e\.g|` +
 		`for example|for instance|do not|don't|never)\b`)
 )
@@ -155,7 +156,7 @@ func (w wording) untested() {
 	}
 }
 
-// testsHaveAll finds an example of the text that no test has. The new ones have another one of its examples.
+// testsHaveAll finds an example in the text that no test has, although the new tests have another example of the text.
 func (w wording) testsHaveAll() {
 	named := w.listed()
 	absent := lists.Filter(named, func(n string) bool { return !names(w.tests, n) })
@@ -168,7 +169,7 @@ func (w wording) testsHaveAll() {
 		return
 	}
 	list := slices.Concat(w.examples(), w.shownValues())
-	// own returns the input of an example that tells it from the others, and is written the same in all languages.
+	// own returns an input that only this example has, and that is written the same in all languages.
 	own := func(e example) string {
 		return lists.First(e.inputs, func(in string) bool {
 			others := lists.Count(list, func(o example) bool { return slices.Contains(o.inputs, in) }) - 1
@@ -177,7 +178,7 @@ func (w wording) testsHaveAll() {
 			})
 		})
 	}
-	// isIn reports whether a text has an input that is not a part of another one, or of a result.
+	// isIn reports whether a text contains an input, but not only as a part of another input or of a result.
 	isIn := func(text, in string) bool {
 		for _, e := range list {
 			for _, longer := range slices.Concat(e.inputs, e.results) {
@@ -209,21 +210,22 @@ func (w wording) testsHaveAll() {
 		"test all examples of the batch")
 }
 
-// valueShown matches the value of an option, or a value with a digit or a mark, and the verb between it and its result.
+// valueShown matches the value of an option, or another value with a digit or a punctuation mark, if a verb such as
+// "gives" and a result follow.
 var valueShown = lazyre.New("`(?:-{1,2}[\\w-]+[ =]([^`\\s]+)|([^`\\s/\\\\]*[^`\\w\\s/\\\\][^`\\s/\\\\]*))`,?\\s+(?:(?:also|now)\\s+)?" +
 	"(?:(?:should|must|will)\\s+)?(?:gives?|returns?|becomes?|yields?|prints?|means?)\\s+(?:the\\s+)?[`\"]")
 
 var (
-	// testsOfAll matches a sentence that asks for tests of each name of a list, with their number.
+	// testsOfAll matches a sentence that asks for tests of a certain number of things ("test all three").
 	testsOfAll = lazyre.New(`(?i)\b(?:tests?|specs?|cover)\b[^.;]*\b(?:all|each of the|the) (three|four|five|six) |\b(?:tests?|specs?) (?:of|for) (both) `)
-	// nameList matches a list of names that can only be those of code.
+	// nameList matches a list of names that cannot be ordinary words.
 	nameList  = lazyre.New("(?:" + oneName + ", )*" + oneName + ",? (?:and|or) " + oneName)
 	oneNameIn = lazyre.New(oneName)
 )
 
 const oneName = "`?\\b[a-z]\\w*(?:_|[a-z][A-Z])\\w*\\b`?"
 
-// listed returns the names of the only list that has as many of them as the batch wants tests of.
+// listed returns the names that the batch wants tests of: the only list of names with the number that it gives.
 func (w wording) listed() (out []string) {
 	text := strings.Join(strings.Fields(w.text), " ")
 	m := testsOfAll.FindStringSubmatch(text)
@@ -242,7 +244,8 @@ func (w wording) listed() (out []string) {
 	return out
 }
 
-// resultShown matches a text that a sentence shows as a result, and cellWord an input in a table without a call.
+// resultShown matches a string literal that a sentence shows as a result, and cellWord an input in a table without a
+// call.
 var (
 	resultShown = lazyre.New("\\b(?:gives?|returns?|becomes?|yields?) `\"([^\"`]{5,})\"`")
 	cellWord    = lazyre.New("^[^\\s\"'`(){},]+$")
@@ -251,8 +254,8 @@ var (
 // dotted matches the name of a file or of a part of an object.
 var dotted = lazyre.New(`^[@*]?[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$|\w\.[A-Za-z]\w{0,3}$`)
 
-// shownValues returns the values that the batch shows with results, and that are no arguments of calls: those of options
-// ("`--ratio -.25` gives `-0.25`"), the rows of tables, and the results of sentences without a call.
+// shownValues returns the values that the batch shows with results, other than the arguments of calls: values of
+// options ("`--ratio -.25` gives `-0.25`"), rows of tables, and results in sentences without a call.
 func (w wording) shownValues() (out []example) {
 	for _, text := range sentence.Split(w.text, -1) {
 		for _, m := range valueShown.FindAllStringSubmatch(text, -1) {
@@ -295,11 +298,11 @@ var (
 
 const value = `-?\d+(?:\.\d+)?\b|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
 
-// answered finds new code that has several examples of the batch as special cases, and no other case: it compares a
-// variable with an argument, or has it as a key, and has the result beside it.
+// answered finds new code whose only special cases are examples of the batch: it compares a variable with an argument
+// of an example, or has the argument as a key, and contains the result nearby.
 func (w wording) answered() bool {
 	list := lists.Filter(examples.Find(w.l.Subject().Batch.Text), func(e examples.Example) bool {
-		return e.Raises != "" || len(unquoted(e.Want)) > 2 // "", 0, 1 and such are results of ordinary cases
+		return e.Raises != "" || len(unquoted(e.Want)) > 2 // "", 0 and 1 are results of ordinary cases, too
 	})
 	inputs := w.numberInputs()
 	if len(list)+len(inputs) < 2 || w.asksTable() {
@@ -340,7 +343,7 @@ var (
 	isOption = lazyre.New(`^--?[a-zA-Z]`)
 )
 
-// numberInputs returns the values with digits that the batch gives to options and to functions with one argument.
+// numberInputs returns the values with digits that the batch passes to options and to functions with one argument.
 func (w wording) numberInputs() (out []string) {
 	text := w.l.Subject().Batch.Text
 	list := withValue.FindAllStringSubmatch(text, -1)
@@ -381,8 +384,8 @@ func specialCases(line string) (out []specialCase) {
 	return out
 }
 
-// answers reports whether the value is an argument of the example, and the code beside it has the result or, after a
-// comparison, its beginning or end.
+// answers reports whether the value is an argument of the example, and the code nearby contains the result. After a
+// comparison, the beginning or the end of the result is enough.
 func (c specialCase) answers(e examples.Example, beside []string) bool {
 	want, parts := unquoted(e.Want), lists.Map(valueInCode.FindAllString(e.Want, -1), unquoted)
 	return c.isArg(e) &&
@@ -399,8 +402,8 @@ func (c specialCase) isArg(e examples.Example) bool {
 
 func unquoted(text string) string { return strings.Trim(text, `"'`) }
 
-// is reports whether a text that code looks for is an input of the example, and its result is among the texts beside
-// it.
+// is reports whether a string literal that code compares with is an input of the example, and its result is among the
+// literals nearby.
 func (e example) is(text string, beside []string) bool {
 	return slices.Contains(e.inputs, text) && slices.ContainsFunc(e.results, func(r string) bool {
 		short := !phrased(text) && !(len(r) > 4 && wordsIn(text) > 2 && strings.HasPrefix(text, r))
@@ -410,7 +413,7 @@ func (e example) is(text string, beside []string) bool {
 	})
 }
 
-// contains reports whether a text in code is a result of the example, and has an input of several words in it.
+// contains reports whether a string literal is a result of the example, and contains an input of several words.
 func (e example) contains(text string) bool {
 	return slices.Contains(e.results, text) && slices.ContainsFunc(e.inputs, func(in string) bool {
 		return wordsIn(in) > 1 && len(text) > len(in) && strings.Contains(text, in)
@@ -420,8 +423,8 @@ func (e example) contains(text string) bool {
 // shownOption matches an option of an object that a sentence names.
 var shownOption = lazyre.New(`\b(options|opts)\.([a-z]\w*)\b`)
 
-// unread finds options of an object that the batch names, where new code reads another one and only reads options by
-// name.
+// unread finds an option of an object that the batch names and new code does not read, although it reads another option
+// of that object. The code must read options only by their names.
 func (w wording) unread() {
 	by := map[string][]string{}
 	for _, text := range w.sentences {
@@ -452,8 +455,8 @@ func (w wording) unread() {
 	}
 }
 
-// besides finds tests of a correction that call a new function instead of the ones that the batch names. No other code
-// uses it, so the fault is still there.
+// besides finds tests of a correction that call a new function instead of the functions that the batch names. No other
+// code uses the new function, so the fault remains.
 func (w wording) besides() {
 	if !showsFault(w.text) || goesAway.MatchString(w.text) || strings.Contains(strings.ToLower(w.text), "renam") {
 		return

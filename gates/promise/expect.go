@@ -15,9 +15,9 @@ import (
 // expectation is the result that the plan states for a command.
 type expectation struct {
 	status bool   // check the exit status
-	exit   int    // wanted status; -1 is any but 0
+	exit   int    // wanted status; -1 is any status except 0
 	text   string // text that the output must contain
-	exact  bool   // text is quoted, so it is output and not a description
+	exact  bool   // text is quoted: literal output, not a description
 	empty  bool   // nothing is printed
 	loose  bool   // the plan states no result, or describes it in words: a failure warns
 }

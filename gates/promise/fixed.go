@@ -17,8 +17,8 @@ var (
 	command = lazyre.New(`^[\w.:]+\(.*\)|^-{1,2}\w|^\w\S* .*--?\w`)
 )
 
-// fixedTexts finds new code that has the text of an example with the values of this example. The text stands in a
-// paragraph with other code that has two or more digits of it, such as "bad hour 25" beside at("25:00").
+// fixedTexts finds new code with the message of an example, including the values of the example: "bad hour 25" if the
+// same paragraph shows at("25:00"). The values must have two or more digits.
 func (w wording) fixedTexts() {
 	var list []string
 	for _, paragraph := range strings.Split(w.text, "\n\n") {
@@ -36,8 +36,8 @@ func (w wording) fixedTexts() {
 	for line := range w.newLines() {
 		for _, t := range texts(line) {
 			if slices.Contains(list, t) {
-				w.broken(RuleAnswersOnly, "", "the new code has the text of an example with its values: "+shown(t),
-					"make the text of the values that the code gets")
+				w.broken(RuleAnswersOnly, "", "the new code contains the text of an example with its values: "+shown(t),
+					"build the text from the actual values")
 				return
 			}
 		}
@@ -55,8 +55,8 @@ var notDone = lazyre.New(
 	"(?i)\\b(?:is|are|be) (?:not|never|no longer) (?:\\w+ )?\\w+ by\\s+`|`(?:\\([^)]*\\))? (?:skips|ignores|leaves " +
 		"out|passes over|does not|never)\\b")
 
-// heldBack returns the old functions of a sentence with the word that says what they do not do. A field of this name
-// must then be read.
+// heldBack returns the old functions that must not do something with certain objects ("`next` skips cancelled jobs"),
+// if a sentence names them and the word for those objects. They must then read a field of this name.
 func (w wording) heldBack(word string, e effects) (out []string) {
 	for _, s := range w.sentences {
 		if notDone.MatchString(s) && names(s, word) {
@@ -70,11 +70,11 @@ func (w wording) heldBack(word string, e effects) (out []string) {
 	return out
 }
 
-// moves matches code that changes more than a field, so that old code may see an effect without the field.
+// moves matches code that changes more than a field, so that old code can notice the effect without reading the field.
 var moves = lazyre.New(`\.(?:remove|append|add|pop|push|delete|discard|clear|insert|splice|shift|cancel\w*|stop\w*|set\w*|notify\w*|emit)[!?]?\(|\bdel(?:ete)?\b`)
 
-// idleField reports whether a field has no effect on old functions that a sentence with its name is about: the
-// functions that set it change nothing else, and neither the old ones nor what they call has its name.
+// idleField reports whether a field has no effect on old functions that a sentence wants it to affect. The functions
+// that set the field change nothing else, and neither the old functions nor the functions that they call read it.
 func (w wording) idleField(name string, about []string, e effects) bool {
 	if len(about) == 0 {
 		return false
@@ -92,8 +92,8 @@ func (w wording) idleField(name string, about []string, e effects) bool {
 	})
 }
 
-// unreadFields finds fields that the change sets, that its tests read and no code does, and that the batch does not
-// name: they make tests pass without any effect.
+// unreadFields finds fields that the change sets and that only its tests read, without a word of the batch about them.
+// They make tests pass, but have no effect.
 func (w wording) unreadFields(e effects) {
 	for _, m := range fieldSet.FindAllStringSubmatch(w.added, -1) {
 		name := m[1]
@@ -121,7 +121,7 @@ func (w wording) unreadFields(e effects) {
 }
 
 var (
-	// shows matches functions that only show an object, asksShown words of a batch that asks for that.
+	// shows matches functions that only format an object, and asksShown words of a batch that asks for a format.
 	shows     = lazyre.New(`^(?:__repr__|__str__|String|GoString|toString|to_s|inspect)$`)
 	asksShown = lazyre.New(`(?i)repr|\bstr\b|\bstring\(|to_?string|to_s\b|inspect|\b(?:shows?|shown|prints?|printed|displays?)\b`)
 	// checksOwn matches a condition that only asks whether a value is there and of the right kind.
@@ -129,8 +129,8 @@ var (
 	refusesIt = lazyre.New(`^\s*(?:raise|throw|panic|abort|die|fail|error|usage|exit|sys\.exit|process\.exit|return\b.*(?:\b[eE]rr|Error))\w*\b`)
 )
 
-// effective returns code without what gives a value no effect: functions that only show it, its option where it is
-// recognized or described, and checks of the value itself directly behind its assignment.
+// effective returns code without the uses of a value that have no effect: functions that only format it, the code that
+// parses or describes its option, and checks of the value itself directly after its assignment.
 func (w wording) effective(code, name string) string {
 	if !asksShown.MatchString(w.text) {
 		for n, body := range language.Functions(code) {

@@ -13,20 +13,21 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// frameLines match lines that each file has, whatever it does.
+// frameLines match lines that a file needs for its language only, such as the package clause.
 const frameLines = `^[ \t]*(?:package \w+|export \{\};?|module\.exports = \{\};?|['"]use strict['"];?)[ \t]*$`
 
 // skeletonWords match words of a batch that asks for code without a function.
 const skeletonWords = `stubs?|placeholders? (?:implementation|function|method|module|class|file|code|page|command|for|only)\w*|(?:as|add|create|only|just|with) (?:an? )?placeholders?|skeletons?|scaffold\w*|not.?implemented|unimplemented|todo!`
 
 var (
-	// mayBeEmpty matches files that say enough by being there, and words of a batch that asks for such a file.
+	// mayBeEmpty matches files that have a purpose even if they are empty, and words of a batch that asks for such a file.
 	mayBeEmpty = lazyre.New(`(?:^|/)(?:__init__\.py|py\.typed|doc\.go|\.[^/]*|conftest\.py|[^/]*\.lock)$|(?i)empty|blank|stub|placeholder|fixtures?/|testdata/`)
 	asksEmpty  = lazyre.New(`(?i)\b(?:empty|blank|touch|todo|` + skeletonWords + `)\b`)
-	// later matches functions that say that they are not written yet, and abstract code that others complete.
+	// later matches functions that are marked as not written yet, and abstract functions that subclasses complete.
 	later = lazyre.New(`(?m)^def \w+\(.*\n(?:\s+"""(?s:.*?)"""\n)?\s+raise NotImplementedError|^\s+def self\.\w+.*\n\s+raise NotImplementedError|\berrors\.New\("(?i:not (?:yet )?implemented|todo|unimplemented)|\bpanic\("(?i:not (?:yet )?implemented|todo|unimplemented)|\b(?:todo|unimplemented)!\(|` +
 		`\bthrow new Error\(\s*['"\x60](?i:not (?:yet )?implemented|todo|unimplemented)`)
-	// declares matches the declaration of a function, and idle lines that do nothing; tells lines that print a text.
+	// declares matches the declaration of a function, idle matches lines that do nothing, and tells matches lines that
+	// print text.
 	declares = lazyre.New(`\b(?:def|fn|func|function)\s+\w|=>|^#!`)
 	idle     = lazyre.New(`(?m)^\s*(?:[{}()\[\];,]+|(?:(?:pub|export|default|async|static)\s+)*(?:def|fn|func|function|mod|module|class)\b.*|(?:import|from|use|require)\b.*|(?:const|let|var)\b.*\brequire\(.*|module\.exports\b.*|end|pass|\.\.\.|` +
 		`(?:return\b)?\s*(?:None|null|nil|undefined|0|""|'')?;?|exit 0|set -\w+|if __name__.*|sys\.exit\(main\(.*\)\)|main\(.*\))\s*(?://|#)?\s*$`)
@@ -37,13 +38,13 @@ var (
 	abstract = lazyre.New(`\bclass\b|\babstract\b|\binterface\b|\btrait\b|\b[Mm]ock|\b[Ff]ake`)
 	// remarks matches comments and docstrings on lines of their own.
 	remarks = lazyre.New(`(?m)^[ \t]*(?:(?:#|//[/!]?)(?:[ \t].*)?|"""[^"\n]*"""|/\*(?s:.*?)\*/)[ \t]*$`)
-	// filler matches what says nothing: comments, the frame of a file, and promises to write it later.
+	// filler matches lines without content: comments, the frame of a file, and promises to write it later.
 	filler = lazyre.New(`(?m)/\*(?s:.*?)\*/|^\s*(?:#(?:[ \t!#]|$)|//|--|;|%).*$|"""(?s:.*?)"""|^[ \t]*pass[ \t]*$|` + frameLines + `|` +
 		`(?i)\b(?:todo|tbd|fixme|to be (?:done|written)|coming soon|work in progress|lorem ipsum)\b[^\n]*|(?i)\[(?:insert|your|add|describe)\b[^\]\n]*\]`)
 )
 
-// hollow reports whether a file that the batch creates says nothing. A file with lines of the plan alone says what it
-// should.
+// hollow reports whether a file that the batch creates has no content. A file whose lines are all in the plan is not
+// hollow.
 func (o Options) hollow(s gates.Subject, name string) bool {
 	if s.Dir == "" || mayBeEmpty.MatchString(name) || asksEmpty.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
 		return false
@@ -68,8 +69,8 @@ var (
 	classHead = lazyre.New(`(?m)^\s*class \w+.*$`)
 )
 
-// unwritten reports whether a file of Python makes an object of a class of its own with a method that is not written
-// yet. Of a base class, no object is made there, or another class completes it.
+// unwritten reports whether a Python file creates an object of its own class although a method of this class is not
+// written yet. Base classes do not count: no object is created, or another class completes them.
 func unwritten(text string) bool {
 	code := filler.ReplaceAllString(text, "")
 	heads, rest := strings.Join(classHead.FindAllString(code, -1), "\n"), classHead.ReplaceAllString(code, "")
@@ -79,8 +80,8 @@ func unwritten(text string) bool {
 	})
 }
 
-// stub reports whether a file declares functions and all of them do nothing: they return what they get, refuse
-// everything, or only print although the file says that something is to be done.
+// stub reports whether a file declares functions and all of them do nothing: they return their input, always fail, or
+// only print although a comment says that work remains.
 func stub(name, text string) bool {
 	if !declares.MatchString(text) || protocol.MatchString(text) {
 		return false
@@ -112,10 +113,10 @@ func stub(name, text string) bool {
 
 var (
 	parameters = lazyre.New(`\b(?:def|fn|func|function)\s+\w+\s*\(([^)]*)\)`)
-	// same matches the return of a name, and refuses a line that refuses everything.
+	// same matches the return of a name, and refuses a line that always raises an error.
 	same    = lazyre.New(`(?m)^\s*(?:return\s+)?(\w+);?\s*$`)
 	refuses = lazyre.New(`(?m)^\s*(?:raise (?:[^S\s]|S[^y\s])\S*\(.*\)|throw new \w+\(.*\);?|panic\(.*\))\s*$`)
-	// fails matches names of code that is there to report errors.
+	// fails matches names of code whose purpose is to report errors.
 	fails = lazyre.New(`(?i)err|exception|fail|abort|raise|throw|die|panic|unsupported|refuse|reject|deny|forbid`)
 )
 

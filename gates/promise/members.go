@@ -15,16 +15,16 @@ var (
 	memberNamed = lazyre.New("`([A-Z]\\w*)[.#](\\w{3,})[?!]?(\\([^`\\n]*)?`")
 	// ofOthers matches a sentence about other batches.
 	ofOthers = lazyre.New(`(?i)\b(?:later|next|will|upcoming|future|another|follow\w*|already|renam\w*|(?:batch|task|phase|step) \d+)\b`)
-	// dynamic matches code that gives a type functions without declaring them in it.
+	// dynamic matches code that adds functions to a type without declaring them in its body.
 	dynamic = lazyre.New(`\b(?:include|extend|prepend|delegate\w*|def_delegators?|method_missing|define_method|\w+_eval|` +
 		`__getattr\w*|setattr|metaclass|mixin\w*|Proxy|Struct)\b|Object\.(?:assign|defineProp\w*)`)
-	// baseList matches the types that a declaration names behind its own, and embedded a type in a struct of Go.
+	// baseList matches the base types in a declaration, and embedded a type that is embedded in a Go struct.
 	baseList = lazyre.New(`^\s*(?:\(([^)]*)\)\s*:|<\s*([\w:]+)|(?:<[^{]*>)?\s*extends\s+([\w.]+))`)
 	embedded = lazyre.New(`(?m)^\s*\*?[\w.]+\s*$`)
 )
 
-// members finds functions of a type that the batch adds by name, and that this type does not have. A function of the same
-// name elsewhere is another one.
+// members finds functions that the batch adds to a type by name, but that this type lacks. A function of the same name
+// in another place does not count.
 func (w wording) members() {
 	for _, text := range w.titled() {
 		if described.MatchString(text) || goesAway.MatchString(text) || ofOthers.MatchString(text) {
@@ -62,11 +62,11 @@ func typeHead(file, of string) *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*(?:(?:export|default|abstract|declare)\s+)*(?:class|interface|module|enum|namespace)\s+` + of + `\b`)
 }
 
-// mostBases limits the types that a type is derived from, one from another.
+// mostBases limits the length of a chain of base types.
 const mostBases = 8
 
-// lacks reports whether the tree declares a type, and neither this type nor one that it is derived from has a member. It
-// is false if that is not certain.
+// lacks reports whether the tree declares a type, and neither this type nor any of its base types has a member. If that
+// is uncertain, it returns false.
 func (w wording) lacks(of, name string, depth int) bool {
 	is := memberOf(name)
 	outside := regexp.MustCompile(`\b` + of + `\.(?:prototype\b|` + name + `\s*=|(?:class|instance|module)_\w+|send\b|include\b|extend\b|prepend\b)|` +
@@ -107,7 +107,7 @@ func (w wording) lacks(of, name string, depth int) bool {
 	return declaredHere
 }
 
-// whole reports whether the body of a type ends where its lines are less deep.
+// whole reports whether the body of a type ends where the indentation decreases.
 func whole(file, head, after string) bool {
 	after = strings.TrimSpace(after)
 	switch codeExt(file) {
@@ -126,8 +126,8 @@ func decorated(before string) bool {
 	return strings.HasPrefix(above, "@") && !strings.HasPrefix(above, "@dataclass")
 }
 
-// memberOf matches the declaration of a member in the body of a type: a function, a field, or a name in a text or a
-// symbol, from which a function may be made.
+// memberOf matches the declaration of a member in the body of a type: a function, a field, or a string literal or
+// symbol with this name, because code may create a function from it.
 func memberOf(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(?m)\b(?:def|func|function|alias|alias_method)\s+(?:self\.)?:?` + name + `\b|` +
 		`^\s*(?:(?:async|static|get|set|public|private|protected|readonly|abstract|override|declare)\s+)*[*#]?` + name +

@@ -21,16 +21,17 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// RuleNotices marks a test file whose tests pass although the lines that they run are wrong, or are as they were.
+// RuleNotices marks a test file whose tests also pass with wrong code, or with the code before the change.
 const RuleNotices = "tests-notice-nothing"
 
-// notices finds out what is wrong with the tests of a file of the batch, which passed in one within took. It returns ""
-// if they notice wrong code, or if nothing is known: the wrong version may not build.
+// notices explains why the tests of a file notice nothing. They passed in run one, which took took. It returns "" if
+// they notice wrong code, or if that is unknown because the wrong version does not build.
 //
-// First it looks for the new tests among those that ran. Then it runs the file on a wrong version of the batch's new
-// functions: their operators and results are wrong. New tests that run such a line and still pass check nothing, and so
-// do tests that name a new function and run no such line. Changed functions stay as they are: a test cannot notice a
-// wrong cache or shortcut. If the batch corrects something, the file also runs on the code before the change.
+// First it looks for the new tests among those that ran. Then it runs the file with a wrong version of the batch's new
+// functions: their operators and results are wrong. New tests that run such a line and still pass check nothing. Tests
+// that name a new function but run no such line check nothing either. Changed functions are not made wrong: a test
+// cannot notice a wrong cache or shortcut. If the batch corrects a fault, the file also runs with the code before the
+// change.
 func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRun,
 	took time.Duration) (blind string, err error) {
 	s := l.Subject()
@@ -91,25 +92,24 @@ func notices(ctx context.Context, l *gates.Look, file string, one gates.SingleRu
 	return before(ctx, l, files, file, limit)
 }
 
-// codeOf returns the files of code of a change, as they are after it.
+// codeOf returns the files of a change that are code and not deleted, without tests.
 func codeOf(files []gates.File) []gates.File {
 	return lists.Filter(files, func(f gates.File) bool {
 		return !f.Link && f.Status != gates.Deleted && !language.IsTest(f.Path)
 	})
 }
 
-// mostSingle limits the versions with one wrong line. Each costs a run of the tests, and one that they notice is
-// enough.
+// mostSingle limits the number of versions with one wrong line. Each costs a run of the tests, and the first version
+// that they notice ends the search.
 const mostSingle = 5
 
-// foreign is a wrong result that is not empty, so that a test must check more than that there is one.
+// foreign is a wrong result that is not empty: a test that only checks that a result exists does not notice it.
 const foreign = `"runplan"`
 
-// errorCheck matches a check for an error. Code that goes on after one gives the same result either way.
+// errorCheck matches a check for an error. A wrong version of this check may give the same results.
 var errorCheck = lazyre.New(`\berr\w*\s*[!=]=\s*nil\b`)
 
-// unnoticed finds new tests that notice wrong code only if there is no result: they pass on each version with one wrong
-// line that they run.
+// unnoticed finds new tests that notice only a missing result: they pass with each version that has one wrong line.
 func unnoticed(ctx context.Context, l *gates.Look, files []gates.File, file, mark string, limit time.Duration) (string,
 	error) {
 	type version struct {
@@ -150,7 +150,8 @@ func unnoticed(ctx context.Context, l *gates.Look, files []gates.File, file, mar
 		" with one wrong line: " + strings.Join(survived[:min(len(survived), 2)], "; "), nil
 }
 
-// idled finds a new function that the batch and its new tests name, and without whose work the tests pass.
+// idled finds a new function that the batch and its new tests name, although the tests pass if the function does
+// nothing.
 func idled(ctx context.Context, l *gates.Look, files []gates.File, file string, limit time.Duration) (string, error) {
 	b := l.Subject().Batch
 	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file })
@@ -179,11 +180,11 @@ func idled(ctx context.Context, l *gates.Look, files []gates.File, file string, 
 	return "", nil
 }
 
-// mostIdled limits the functions of a batch that return at once. Each costs a run of the tests.
+// mostIdled limits how many functions of a batch are tried in this way. Each costs a run of the tests.
 const mostIdled = 5
 
-// calls reports whether a file of tests calls a function that is not its own. It may also replace that function by
-// another one, and then its tests need not notice what it does.
+// calls reports whether a test file calls a function without declaring one of the same name. A declaration may replace
+// the function, and then the tests need not notice what it does.
 func calls(f gates.File, name string) bool {
 	for line := range strings.Lines(f.After) {
 		if language.Declared(line) == name {
@@ -194,8 +195,8 @@ func calls(f gates.File, name string) bool {
 		regexp.MustCompile("(?:^|[^\\w'\"`])"+name+`\(`).MatchString(f.After)
 }
 
-// emptied returns a file in which the function that a line declares returns at once; "" if it cannot. Functions of Go
-// with results are left as they are.
+// emptied returns a file in which the function that a line declares returns at once; "" if that cannot be done, as for
+// Go functions with results.
 func emptied(f gates.File, header gates.Line) string {
 	ext, line := codeExt(f.Path), header.Text
 	first := map[string]string{".py": "return None", ".rb": "return nil", ".js": "return undefined;", ".go": "return"}[ext]
@@ -211,8 +212,8 @@ func emptied(f gates.File, header gates.Line) string {
 	return strings.Join(lines, "\n")
 }
 
-// unrun finds a file whose runner names its tests, and none of the new ones. A script prints any names it likes, and
-// JUnit may print others.
+// unrun finds a file whose runner names the tests that ran, and names none of the new tests. It ignores scripts, which
+// print arbitrary names, and JUnit, which may print other names.
 func unrun(f gates.File, one gates.SingleRun) (blind string) {
 	kind := language.OfTest(f.Path)
 	named := slices.Contains([]string{language.Go, language.Python, language.Node, language.Rust, language.Bats}, kind)
@@ -241,7 +242,7 @@ func unrun(f gates.File, one gates.SingleRun) (blind string) {
 	return blind
 }
 
-// passes reports whether the tests of a file pass while other files have other texts.
+// passes reports whether the tests of a file pass while other files have other contents.
 func passes(ctx context.Context, l *gates.Look, file string, texts map[string]string, limit time.Duration) (bool,
 	error) {
 	one, err := runOf(ctx, l, file, texts, limit)
@@ -258,25 +259,26 @@ var (
 	// asksTests matches a text that asks for tests.
 	asksTests = lazyre.New(`(?i)\b(?:add|write|extend|change|cover)\b[^.;]*\b(?:tests?|specs?|cases?)\b|\bwith (?:an? |its |new |own )*(?:tests?|specs?|examples?)\b|` +
 		"(?m)(?:^|[.;]\\s+)Tests? (?:with|in|go|goes)\\b[^.;]*`[^`\n]+`(?:,[^.;]*)?(?:[.;]|$)")
-	// testsPass matches a condition on the tests that there are, which asks for no new ones.
+	// testsPass matches a condition on existing tests, which asks for no new tests.
 	testsPass = lazyre.New(`(?i)\b(?:tests?|specs?|suites?)\b (?:(?:still|must|should|all|to|can|will|do|does|again|now|are|is|be) )*(?:pass\w*|stay\w*|remain\w*|succeed\w*|green|run)\b`)
 	// unseenFault matches a text about a fault that a test often cannot show.
 	unseenFault = lazyre.New(`(?i)\b(?:races?|racy|flak\w*|leak\w*|deadlock\w*|perform\w*|slow\w*|speed\w*|efficien\w*|optimi[sz]\w*|memory|` +
 		`alloc\w*|threads?|concurren\w*|refactor\w*|typing|types?|annotat\w*|lint\w*|compil\w*|platforms?|systems?|characteri[sz]\w*)\b|\b[Oo]n (?:Windows|macOS|Linux)\b`)
 )
 
-// showsFault reports whether a batch corrects a fault and asks for tests that can show it.
+// showsFault reports whether a batch corrects a fault and asks for tests that can show the fault.
 func showsFault(text string) bool {
 	text = fenced.ReplaceAllString(text, "")
 	return wrongNow.MatchString(text) && asksTests.MatchString(text) && !unseenFault.MatchString(text)
 }
 
-// behavesSame matches words of a batch that may leave what its code does as it is.
+// behavesSame matches words of a batch that may not change behaviour.
 var behavesSame = lazyre.New(`(?i)\b(?:extract\w*|split\w*|mov(?:e|es|ed|ing)|renam\w*|simplif\w*|clean\w*|reorgani\w*|inlin\w*|dedup\w*|duplicat\w*|` +
 	`reus\w*|shar(?:e|es|ed|ing)|replac\w*|rewrit\w*|same|unchanged|stays?|still|cach\w*|lazy|lazily|remov\w*|delet\w*|` +
 	`docs?|document\w*|comments?|regressions?|coverage)\b`)
 
-// changesOld reports whether a batch only changes what old functions do, and asks for tests that can show it.
+// changesOld reports whether a batch only changes the behaviour of old functions, and asks for tests that can show this
+// change.
 func changesOld(b planparse.Batch, files []gates.File) bool {
 	text := b.Title + "\n" + fenced.ReplaceAllString(b.Text, "")
 	return asksTests.MatchString(text) && !unseenFault.MatchString(text) && !behavesSame.MatchString(text) &&
@@ -288,8 +290,8 @@ func changesOld(b planparse.Batch, files []gates.File) bool {
 }
 
 // before finds tests that pass on the code before the change, although the batch corrects it or only changes old
-// functions. The tests must load this code: they have to fail if it cannot be read. Nothing is known if the batch has
-// new tests that its plan does not name.
+// functions. The tests must load this code: they have to fail if the code is unreadable. The result is unknown if the
+// batch has new tests that its plan does not name.
 func before(ctx context.Context, l *gates.Look, files []gates.File, file string, limit time.Duration) (string, error) {
 	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file })
 	if b := l.Subject().Batch; !showsFault(b.Text) && !(newTests(files[at]) && changesOld(b, files)) {
@@ -321,8 +323,8 @@ func before(ctx context.Context, l *gates.Look, files []gates.File, file string,
 // receiver matches the type that a method of Go belongs to.
 var receiver = lazyre.New(`^func \((?:\w+ )?\*?(\w+)`)
 
-// declaredIn reports whether a text has a function of the name that a line declares. In Go a method of another type is
-// another function.
+// declaredIn reports whether a text declares the same function as a line. In Go a method of another type is another
+// function.
 func declaredIn(text, line string) bool {
 	name, of := language.Declared(line), receiver.FindStringSubmatch(line)
 	if !names(text, name) {
@@ -337,8 +339,8 @@ func declaredIn(text, line string) bool {
 	return false
 }
 
-// freshName returns the name of the function or class that a line declares, if the old version of its file had none of
-// this name.
+// freshName returns the name of the function or class that a line declares, or "" if the old version of its file
+// declared this name, too.
 func freshName(f gates.File, line string) string {
 	if m := declaredType.FindStringSubmatch(line); m != nil && !names(f.Before, m[1]) {
 		return m[1]
@@ -353,7 +355,7 @@ func names(text, name string) bool {
 	return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text)
 }
 
-// newTests reports whether a file has tests that its old version had not.
+// newTests reports whether a file has tests that its old version lacks.
 func newTests(f gates.File) bool {
 	if f.Status == gates.Added {
 		return true

@@ -12,19 +12,19 @@ import (
 )
 
 var (
-	// pairOf matches two names of which a sentence says the same.
+	// pairOf matches two names about which a sentence says the same: "both a and b", "a and b must".
 	pairOf = lazyre.New(`(?i:\b(?:both|either)\s+(?:of\s+)?(?:the\s+|an?\s+)?)` + pairName + `\s+(?:and|or)\s+(?i:the\s+|an?\s+)?` + pairName +
 		"|(?:^|[^`,] )(?i:the\\s+)?" + pairName + `\s+and\s+(?i:the\s+)?` + pairName +
 		`(?:\s+(?:options?|fields?|settings?|parameters?|functions?|methods?))?\s+(?:are|may|must|should|can|have|need|get|both|each)\b`)
-	// ordinaryWord matches names that tests have for other things.
+	// ordinaryWord matches names that tests often use for other things.
 	ordinaryWord = lazyre.New(`(?i)^(?:names?|values?|keys?|want|got|inputs?|outputs?|texts?|strings?|results?|errors?|tests?|cases?|files?|paths?|data|lists?|items?|` +
 		`index|length|size|numbers?|ints?|bytes?|types?|args?|options?|config|settings?|first|last|true|false|none|null|nil|one|two|old|new|this|that|them|these|those)$`)
 )
 
 const pairName = "`?(?:\\w+[.:#]+)*(\\w{3,})(?:\\(\\))?`?"
 
-// halfTested finds a pair of functions, parameters or fields of which a sentence says the same, where the new and
-// changed tests have one and not the other. The batch asks for tests.
+// halfTested finds a pair of functions, parameters or fields about which a sentence says the same, if the new and
+// changed tests contain only one of the two. The batch must ask for tests.
 func (w wording) halfTested() bool {
 	tests := w.changedTests()
 	if tests == "" {
@@ -71,13 +71,13 @@ func (w wording) halfTested() bool {
 	return false
 }
 
-// anyCase reports whether code has a name in any style, with what follows it.
+// anyCase reports whether code has a name in any style, followed by a match of after.
 func anyCase(code, name, after string) bool {
 	return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(folded(name)) + `\b` + after).
 		MatchString(strings.ReplaceAll(code, "_", ""))
 }
 
-// changedTests returns the names and texts of the tests that are new or changed, and all new lines of files of tests.
+// changedTests returns the names and bodies of new and changed tests, and all new lines of test files.
 func (w wording) changedTests() string {
 	out := w.tests
 	for _, f := range w.files {

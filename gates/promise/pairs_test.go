@@ -2,7 +2,7 @@ package promise
 
 import "testing"
 
-// If a batch says the same of two things and asks for tests, its tests have both or none of them by name.
+// If a batch says the same about two things and asks for tests, its tests have both or none of them by name.
 func TestPairsAreTested(t *testing.T) {
 	const (
 		both   = "Both the prefix and the glue may have several characters. Add tests."

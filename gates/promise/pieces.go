@@ -12,24 +12,24 @@ import (
 )
 
 var (
-	// aText matches a text or a regular expression in code.
+	// aText matches a string literal or a regular expression in code.
 	aText = lazyre.New(`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|` + "`([^`\\n]*)`" +
 		`|(?:[=(,:!&|?\[{;~]|\breturn|\bwhen)\s*/((?:[^/\\\n ]|\\.)(?:[^/\\\n]|\\.)*)/|%[wr][(\[{]([^)\]}\n]*)[)\]}]`)
-	// wordOf matches a word of a text, and notWord what is none: a sign of a regular expression or of a format.
+	// wordOf matches a word of a string literal, and notWord a sign of a regular expression or of a format string.
 	wordOf  = lazyre.New(`[\pL\pN]{2,}`)
 	notWord = lazyre.New(`\\.|\(\?P?<\w+>|%\w|\$?\{\w*\}`)
-	// seeks matches code that looks for a text.
+	// seeks matches code that compares with or searches for a string.
 	seeks = lazyre.New(`(?i)[=!]=|\bcase\b|\bwhen\b|\bin\b|prefix|suffix|starts?_?with|ends?_?with|contains|includes?\b|index|find|search|match|test\(|equal|=~|` +
 		`\.get\(|\.has\(|has_key|key\?|compile|regexp`)
 	// comparedNumber matches a number that code compares with a variable, and ofList the elements of a list in a call.
 	comparedNumber = lazyre.New(`(?:[=!]==?|\bcase|\bwhen|\bin\s*[\[({](?:[^\])}]*,)?)\s*-?(\d{2,})\b`)
 	ofList         = lazyre.New(`[\[{].*[\]}]`)
 	longNumber     = lazyre.New(`\b\d{2,}\b`)
-	// entry matches a line of a list or a table that begins with a text.
+	// entry matches a line of a list or a table that begins with a string literal.
 	entry = lazyre.New(`^\s*(?:(?:case|when)\s+)?["'` + "`" + `][^"'` + "`" + `\n]*["'` + "`" + `]\s*(?::|=>|,|$)`)
-	// amount matches a number with its unit, which can be no word of a language.
+	// amount matches a number with its unit, which cannot be a keyword.
 	amount = lazyre.New(`^\d+[a-z]+$`)
-	// universal matches words that code may know, whatever its plan says.
+	// universal matches words that code may contain, whatever its plan says.
 	universal = lazyre.New(`^(?:https?|ftp|file|mailto|www|com|org|net|html?|xml|json|utf8?|true|false|null|none|nil|undefined|nan|inf|infinity|yes|no|on|off|` +
 		`the|and|of|for|to|an|or|in|at|by|self|this|name|value|key|type|id)$`)
 )
@@ -40,7 +40,7 @@ type piece struct {
 	in, out []string
 }
 
-// has reports whether the call has all of the words, and hands whether the result has a word of the call.
+// has reports whether the call contains all of the words. hands reports whether the call and the result contain a word.
 func (p piece) has(words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(p.in, word) })
 }
@@ -53,7 +53,7 @@ func wordsOf(text string) []string {
 	return lists.Map(wordOf.FindAllString(notWord.ReplaceAllString(text, " "), -1), strings.ToLower)
 }
 
-// pieces returns the examples of the batch that have words between quotation marks, or numbers in a list.
+// pieces returns the examples of the batch whose calls contain words in string literals, or numbers in a list.
 func (w wording) pieces() (out []piece) {
 	for _, e := range examples.Find(w.l.Subject().Batch.Text) {
 		p := piece{e, nil, wordsOf(e.Want)}
@@ -68,9 +68,9 @@ func (w wording) pieces() (out []piece) {
 	return out
 }
 
-// pieced finds new code that knows words of an example: data that the call only hands on to its result, or words of
-// several examples with their results beside them. Words that the batch speaks of, that several examples have, or that
-// other code knows may be keywords; so may a list of more words than the examples have.
+// pieced finds new code that compares with words of the examples. Either the words only pass from the call to the
+// result, and so are data. Or the results of several examples are next to their words. Words that are in the prose of
+// the batch, in several examples or in other code may be keywords; so may a list with words that are in no example.
 func (w wording) pieced() {
 	list := w.pieces()
 	if len(list) == 0 || w.asksTable() {
@@ -80,10 +80,10 @@ func (w wording) pieced() {
 	handed := func(word string) bool { return slices.ContainsFunc(list, func(p piece) bool { return p.hands(word) }) }
 	type hit struct {
 		function   int
-		text, call string // of the example whose result is beside the text; "" if the words are only handed on
+		text, call string // call is the example whose result is next to the text; "" if the words only pass to the result
 	}
 	var hits []hit
-	last, at, others := "", 0, map[int]bool{} // others are functions that have other cases as well
+	last, at, others := "", 0, map[int]bool{} // others are functions that also have other cases
 	for line, next := range w.newLines() {
 		code, near := aText.ReplaceAllString(line, ""), around(last, line, next)
 		if language.Declared(line) != "" {
@@ -121,7 +121,7 @@ func (w wording) pieced() {
 		case h.call != "":
 			answers = lists.Add(answers, h.call)
 		default:
-			w.broken(RuleAnswersOnly, "", "the new code knows a part of an example of the batch: "+shown(h.text),
+			w.broken(RuleAnswersOnly, "", "the new code compares with words of an example of the batch: "+shown(h.text),
 				"compute the result for every input")
 			return
 		}
@@ -132,7 +132,7 @@ func (w wording) pieced() {
 	}
 }
 
-// around returns a line of code with those before and after it that are entries of the same list.
+// around returns a line of code with the lines before and after it, if they are entries of the same list.
 func around(last, line, next string) string {
 	next, _, _ = strings.Cut(next, "\n")
 	for _, other := range []string{last, next} {
@@ -143,7 +143,7 @@ func around(last, line, next string) string {
 	return line
 }
 
-// moreWords reports whether texts in code have words that no example has.
+// moreWords reports whether string literals in code contain words that no example contains.
 func moreWords(list []piece, code string) bool {
 	return slices.ContainsFunc(textsIn(code), func(text string) bool {
 		return slices.ContainsFunc(wordsOf(text), func(word string) bool {
@@ -154,7 +154,7 @@ func moreWords(list []piece, code string) bool {
 	})
 }
 
-// textsIn returns the texts and regular expressions of a line, and the numbers that it compares with.
+// textsIn returns the string literals and regular expressions of a line, and the numbers that it compares with.
 func textsIn(line string) (out []string) {
 	for _, m := range aText.FindAllStringSubmatch(line, -1) {
 		out = append(out, strings.Join(m[1:], ""))
@@ -168,7 +168,7 @@ func textsIn(line string) (out []string) {
 // tableRow matches a row of a table with values.
 var tableRow = lazyre.New(`(?m)^[ \t]*\|.*\d.*$|^[ \t]*\|.*["'` + "`" + `].*$`)
 
-// keywords returns a function that reports whether a word of an example may be a word that code has to know.
+// keywords returns a function that reports whether code may have to contain a word of an example.
 func (w wording) keywords(list []piece) func(word string) bool {
 	prose := w.l.Subject().Batch.Title + "\n" + w.l.Subject().Batch.Text
 	for _, p := range list {

@@ -43,7 +43,7 @@ const (
 	RuleNotCreated = "not-created"     // a file that the batch creates is missing
 	RuleNotChanged = "not-changed"     // a file that the batch changes is unchanged
 	RuleNotDeleted = "not-deleted"     // a file that the batch deletes still exists
-	RuleNoFunction = "no-function"     // no code has the name of a function that the batch adds
+	RuleNoFunction = "no-function"     // a function that the batch adds by name does not exist
 	RuleNoTests    = "no-tests-ran"    // a test file holds no test that ran
 	RuleExpected   = "expected"        // a command exits differently than the plan expects
 	RuleOutput     = "expected-output" // its output is not what the plan expects
@@ -65,11 +65,11 @@ type Options struct {
 	Suites func() []string
 
 	// RedBefore reports whether a test gate failed on the base. A command such as "make test" then only warns: it cannot
-	// tell old failures from new ones, and the test gates can. nil says no.
+	// distinguish old failures from new ones, but the test gates can. nil means false.
 	RedBefore func(context.Context) bool
 
-	// Room returns a tree with the subject's files in which commands run, and the environment for programs. nil runs them
-	// in the subject's own tree.
+	// Room returns a tree with the subject's files in which commands run, and the environment for programs. If it is nil,
+	// they run in the subject's own tree.
 	Room func(ctx context.Context, s gates.Subject) (dir string, env []string, err error)
 
 	Base gates.Room // makes the tree of the base, on which examples that differ are tried; nil tries none there
@@ -82,11 +82,11 @@ type Options struct {
 type Tree interface {
 	// Files returns the paths of its files, with slashes.
 	Files() []string
-	// Ignored returns those of the paths that git ignores there.
+	// Ignored returns the paths that git ignores in the tree.
 	Ignored(ctx context.Context, paths []string) (map[string]bool, error)
 }
 
-// in returns the files of the tree that want accepts.
+// in returns the files of the tree for which want is true.
 func (o Options) in(want func(p string) bool) []string {
 	return lists.Filter(o.Tree.Files(), want)
 }
@@ -216,7 +216,7 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 			}
 		}
 		there, changed := len(o.in(is)) > 0, slices.ContainsFunc(s.Changed, is)
-		if n.Place && !there && !changed { // plans often name the place of the work a bit wrong
+		if n.Place && !there && !changed { // plans often name a nearby file or folder instead
 			is = func(p string) bool { return path.Dir(p) == path.Dir(n.Path) && path.Ext(p) == path.Ext(n.Path) }
 			changed = slices.ContainsFunc(s.Changed, is)
 		}
@@ -243,7 +243,7 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 			rule, what, fix = RuleNotDeleted, "the batch deletes it, but it still exists", "delete it"
 		case "create":
 			if ok && o.hollow(s, n.Path) {
-				ok, what, fix = false, "the batch creates it, but it says nothing", "write what the batch asks for"
+				ok, what, fix = false, "the batch creates it, but it has no content", "write what the batch asks for"
 			}
 			if ok && o.linked(ctx, s, n.Path) {
 				ok, what, fix = false, "the batch creates it, but it is only a link to another file", "write the file itself"
@@ -316,7 +316,7 @@ func (o Options) functions(ctx context.Context, l *gates.Look) error {
 			return err
 		}
 		data, err := os.ReadFile(filepath.Join(s.Dir, filepath.FromSlash(p)))
-		if err != nil { // it cannot be known
+		if err != nil { // unknown
 			return nil
 		}
 		all, code := folded(string(data)), ""
@@ -344,7 +344,7 @@ func folded(text string) string { return strings.ToLower(strings.ReplaceAll(text
 // prose matches files that are not code.
 var prose = lazyre.New(`(?i)\.(?:md|mdx|txt|rst|adoc|lock|sum|svg|png|jpe?g|gif|ico|pdf|csv|json)$`)
 
-// asksLayout matches words of a batch that may ask for other white space.
+// asksLayout matches words of a batch that may ask for a change of white space.
 var asksLayout = lazyre.New(`(?i)\b(?:re-?format\w*|format(?:s|ted|ting|ter)?|fmt|gofmt|prettier|indent\w*|white-?space|spaces?|tabs?|new-?lines?|blank lines?|empty lines?|line (?:endings?|breaks?)|layout|style|crlf|align\w*)\b`)
 
 // formats matches words of a batch that runs a formatter, which may change only comments.
@@ -355,8 +355,8 @@ var asksComment = lazyre.New(`(?i)\b(?:comment\w*|document\w*|docs?|doc-?strings
 	`annotat\w*|dead|directives?|pragmas?|tags?|lint\w*|nolint|noqa|todos?|typos?|spelling|wording|prose|english|clarify|mention\w*|broken links?|references?|rubocop|eslint|` +
 	`types? (?:hints?|ignores?|checks?|checker|errors?)|@types?|jsdoc|tsdoc)\b`)
 
-// blank reports whether the files differ from the base only in empty lines, spaces at the ends of lines and, in code,
-// comments, and the batch does not ask for that.
+// blank reports whether the files differ from the base only in empty lines, in spaces at the ends of lines and, if they
+// are code, in comments. It is false if the batch asks for such changes.
 func (o Options) blank(ctx context.Context, s gates.Subject, is func(string) bool) (bool, error) {
 	text := s.Batch.Title + "\n" + s.Batch.Text
 	if s.Diff == nil || formats.MatchString(text) {
@@ -416,7 +416,7 @@ func fullLines(text []byte) (lines []string) {
 // hides reports whether a file lists files that git ignores. A promised file that the batch itself hides is not kept.
 func hides(p string) bool { return path.Base(p) == ".gitignore" }
 
-// linked reports whether a promised file is a link that the change adds, and the batch does not ask for one.
+// linked reports whether the change adds a promised file as a link although the batch does not ask for a link.
 func (o Options) linked(ctx context.Context, s gates.Subject, name string) bool {
 	if s.Diff == nil || asksLink.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
 		return false
@@ -427,8 +427,7 @@ func (o Options) linked(ctx context.Context, s gates.Subject, name string) bool 
 
 var asksLink = lazyre.New(`(?i)link|alias|point(?:s|ing)? to`)
 
-// gone reports whether the change removed the file or folder with exactly this path. A file of the same name elsewhere,
-// where the batch moved it, is another file.
+// gone reports whether the change removed the file or folder with exactly this path, even if the batch moved it.
 func (o Options) gone(name string, changed []string) bool {
 	name = strings.TrimSuffix(path.Clean(strings.TrimSpace(name)), "/")
 	is := func(p string) bool { return p == name || strings.HasPrefix(p, name+"/") }
@@ -456,8 +455,8 @@ func placeholder(p string) bool {
 		strings.Contains(p, "NNN") || strings.Contains(p, "XXX")
 }
 
-// tests runs the test files that the batch names, one by one. If it asks for tests and names no file of them, these are
-// the files of the change with new tests.
+// tests runs the test files that the batch names, one by one. If the batch asks for tests and names no test file, these
+// are the changed files with new tests.
 func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Named) error {
 	ran, blind := 0, []unseen{}
 	if len(named) == 0 {
@@ -507,7 +506,7 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 			ran++
 		}
 	}
-	if !slices.ContainsFunc(blind, func(u unseen) bool { return u.what == "" }) { // the others may check what one does not
+	if !slices.ContainsFunc(blind, func(u unseen) bool { return u.what == "" }) { // another file may check it
 		for _, u := range blind {
 			where := fmt.Sprintf("line %d of the plan: ", u.line)
 			if u.line == unnamed {
@@ -521,10 +520,10 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 	return nil
 }
 
-// mostUnnamed limits the files of tests of a batch that names none. Each costs several runs of its tests.
+// mostUnnamed limits the number of test files of a batch that names none. Each costs several runs of its tests.
 const mostUnnamed = 3
 
-// unnamed is the line of the plan of a file that it does not name.
+// unnamed stands for the line number in the plan if the plan does not name the file.
 const unnamed = -1
 
 // unseen says why the tests of a file notice nothing; "" if they do.
@@ -534,7 +533,8 @@ type unseen struct {
 	what string
 }
 
-// compiled matches test files of Go for examples and benchmarks: without an expected output go test only compiles them.
+// compiled matches Go test files for examples and benchmarks. Without an expected output, go test only compiles
+// examples.
 var compiled = lazyre.New(`(?:^|[_/])(?:example|bench)\w*_test\.go$`)
 
 // anyRan runs test files until one has run a test. A failed test did run; the suite reports its failure.
@@ -555,7 +555,8 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 		case err != nil:
 			unknown = err.Error()
 		case one.Outcome == gates.RunBroken && o.brokenBefore(ctx, l, f):
-			unknown = "neither it nor its old version runs alone, so the project starts it in another way: " + one.Why
+			unknown = "neither this file nor its old version can run alone, so the project must start it in another way: " +
+				one.Why
 		case one.Outcome == gates.RunEmpty && compiled.MatchString(f):
 			l.Note("%s compiles, and has no test to run", f)
 			return true, nil
@@ -566,11 +567,11 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 				why += ": " + one.Why
 			}
 		default:
-			if one.OK && only == "" && o.Room != nil { // the tree is changed for it, so it must be one of its own
+			if one.OK && only == "" && o.Room != nil { // only a separate tree may be changed
 				took := time.Since(began)
-				for p := range below(dir) { // an expected result that the test itself wrote proves nothing
+				for p := range below(dir) { // a test may have written its expected result itself
 					if !known[p] {
-						_ = os.Remove(p) // a file that stays makes the test pass, as before
+						_ = os.Remove(p) // if the file remains, the test passes without proof
 					}
 				}
 				what, err := notices(ctx, l, f, one, took)
@@ -585,7 +586,7 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 	case n.Line == unnamed: // the plan does not say that this file has its tests
 	case why != "":
 		o.broken(l, RuleNoTests, files[0],
-			fmt.Sprintf("line %d of the plan: the batch adds tests here, but none of them ran: %s", n.Line, why),
+			fmt.Sprintf("line %d of the plan: the batch adds tests to this file, but none of them ran: %s", n.Line, why),
 			"write tests that run")
 	case unknown != "":
 		l.Find(gates.Finding{Rule: Family + "/" + RuleNotRun, Path: files[0], Severity: gates.Warning,
@@ -613,13 +614,13 @@ func (o Options) brokenBefore(ctx context.Context, l *gates.Look, file string) b
 	return err == nil && old == gates.RunBroken
 }
 
-// below returns the files in a folder, without those of package managers and build tools.
+// below returns the files in a folder, except files of package managers and build tools.
 func below(dir string) map[string]bool {
 	out := map[string]bool{}
 	_ = filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil // what cannot be read is not removed
+			return nil // unreadable files stay
 		case d.IsDir() && (language.Vendored(d.Name()) ||
 			slices.Contains([]string{".git", "target", "__pycache__"}, d.Name())):
 			return filepath.SkipDir

@@ -37,22 +37,23 @@ func (w wording) rowUntested() bool {
 	return false
 }
 
-// ownText matches an input that is not a part of a longer one.
+// ownText matches an input that is not a part of a longer word.
 func ownText(in string) *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[^\w.])` + regexp.QuoteMeta(in) + `(?:[^\w.]|\.?(?:\s|$))`)
 }
 
 var (
-	// comparedText matches the comparison of any value with a text.
+	// comparedText matches the comparison of any value with a string literal.
 	comparedText = lazyre.New(`[\w)\]]\s*={2,3}\s*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')`)
-	// exemplary matches an input that is one of many, such as a version or a time, and no word that code has to know.
+	// exemplary matches an input that is one of many possible values, such as a version or a time, so code need not
+	// contain it.
 	exemplary = lazyre.New(`\d\D+\d`)
 	thisTable = lazyre.New(`(?i)\b(?:the|this|that|each|every) (?:rows? of (?:the|this) )?tables?\b`)
 )
 
-// rowCases finds new code that has some rows of a table of inputs as special cases, and no other inputs: it compares with
-// at least two of them, with or without the signs that all rows begin with. If it knows all rows, they may be words of a
-// language.
+// rowCases finds new code whose only special cases are rows of a table of inputs: it compares with at least two rows,
+// but not with all. Signs at the beginning of all rows may be missing. Code that compares with all rows may need them
+// as keywords.
 func (w wording) rowCases() bool {
 	if tabular.MatchString(thisTable.ReplaceAllString(codeSpan.ReplaceAllString(w.text, ""), "")) {
 		return false
@@ -84,7 +85,7 @@ func (w wording) rowCases() bool {
 
 func notInWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }
 
-// comparedCases returns the texts that a line compares with, as branches.
+// comparedCases returns the string literals that a line compares with, written as branches ("case x").
 func comparedCases(line string) (out string) {
 	for _, m := range comparedText.FindAllStringSubmatch(line, -1) {
 		out += " case " + m[1]

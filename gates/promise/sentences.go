@@ -21,20 +21,20 @@ const (
 	RuleNotCalled    = "not-called"    // a new function that other code should use is used nowhere
 	RuleOptionUnused = "option-unused" // an option or setting has no effect
 	RuleCaseMissing  = "case-missing"  // one of several listed words is not in the code
-	RuleValueMissing = "value-missing" // none of the values for a file of data is in the change
-	// a function that the batch corrects is as before, and so is all that it calls
+	RuleValueMissing = "value-missing" // the change contains none of the values for a data file
+	// a function that the batch corrects is unchanged, and so are all functions that it calls
 	RuleNotCorrected    = "not-corrected"
-	RuleOldKept         = "old-code-kept"    // new code hands on to the old code that it should replace
+	RuleOldKept         = "old-code-kept"    // new code calls the old code that it should replace
 	RuleCheckGone       = "check-gone"       // a check of the input is gone although behaviour should stay
 	RuleNoOrder         = "no-order"         // new tests of an order compare without order
 	RuleExampleUntested = "example-untested" // an example of the batch is in no test
-	RuleAnswersOnly     = "answers-only"     // new code compares with the inputs of tests and has their results
-	// nothing in new code does what the batch asks of it, such as to be safe for threads
+	RuleAnswersOnly     = "answers-only"     // new code compares with the inputs of tests and contains their results
+	// new code lacks a property that the batch asks for, such as safety between threads
 	RuleDemand = "demand-unmet"
-	RuleLater  = "left-for-later" // a comment leaves for later what the batch asks for
+	RuleLater  = "left-for-later" // a comment postpones work that the batch asks for
 )
 
-// wording is a batch's text without code blocks and commands, and the code that it is about.
+// wording is a batch's text without code blocks and commands, together with the code to compare it with.
 type wording struct {
 	o         Options
 	l         *gates.Look
@@ -51,8 +51,8 @@ var (
 		"(?m)^[ \t]*```(?s:.*?)^[ \t]*```[ \t]*$|^\\W*(?:Run|Expected|Command)\\b.*$|^\\s*-? " +
 			"?\\*{0,2}(?:Create|Modify|Test|Delete|Files)\\b\\*{0,2}:.*$")
 	sentence = lazyre.New(`[.!?;:]\s|\n\s*\n|\n\s*(?:[-*]|\d+\.)\s`)
-	// refused matches "not" directly before a verb. described matches a sentence about the code as it is, unwanted what a
-	// sentence says directly before a name that should go, negated any word of these kinds.
+	// refused matches "not" directly before a verb. described matches a sentence about the present code, unwanted the
+	// words directly before a name that should not be there, and negated any word of these kinds.
 	refused   = lazyre.New(`(?i)(?:\b(?:not|never|longer|nor|cannot)|n't)\W*$`)
 	described = lazyre.New(`(?i)\b(?:currently|today|at present|so far|bugs?|crash\w*|because|unexpected\w*|wrongly|instead of|already|reported|issue)\b`)
 	unwanted  = lazyre.New(`(?i)\b(?:not|no|never|without|instead of|remov\w*|delet\w*|drop\w*|like|such as|e\.g\.)[ \x60"]+(?:\w+[ \x60"]+){0,2}$`)
@@ -141,7 +141,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	return nil
 }
 
-// wordingOf reads a text of the plan, a change and the code that it is about.
+// wordingOf reads a text of the plan, a change, and the code of the tree.
 func (o Options) wordingOf(ctx context.Context, l *gates.Look, text string, diff gates.Diff) (wording, error) {
 	text = strings.ReplaceAll(fenced.ReplaceAllString(text, ""), "...", "…")
 	w := wording{o: o, l: l, text: text, code: map[string]string{}}
@@ -176,10 +176,10 @@ func (o Options) wordingOf(ctx context.Context, l *gates.Look, text string, diff
 	return w, nil
 }
 
-// product reports whether a file is code that the rules can read, and not a test.
+// product reports whether a file is code that the rules can read, but not a test.
 func product(f gates.File) bool { return !language.IsTest(f.Path) && marks[codeExt(f.Path)] != "" }
 
-// unmeant reports whether a match in a sentence is about what is so far, or about what is not wanted.
+// unmeant reports whether a match in a sentence is about the present code, or about something unwanted.
 func unmeant(text string, at int) bool {
 	return unwanted.MatchString(text[:at]) || described.MatchString(text)
 }
@@ -201,7 +201,7 @@ func bare(file, text string) string {
 	return frame.ReplaceAllString(string(out), "")
 }
 
-// docstring reports whether a text of Python begins a line and has three quotation marks.
+// docstring reports whether a Python string literal begins a line and has three quotation marks.
 func docstring(text string, at int) bool {
 	return (strings.HasPrefix(text[at:], `"""`) || strings.HasPrefix(text[at:], "'''")) &&
 		strings.TrimSpace(text[strings.LastIndexByte(text[:at], '\n')+1:at]) == ""
@@ -223,7 +223,7 @@ func (w wording) broken(rule, file, message, fix string) {
 }
 
 var (
-	// raised matches an error that a sentence names with the verb of its language.
+	// raised matches the name of an error after "raises", "throws", "warns" or "rejects".
 	raised = lazyre.New(
 		"(?:[Rr]aises?|[Tt]hrows?|[Ww]arns?(?: with)?|[Rr]ejects?(?: " +
 			"with)?)\\s+(?:an?\\s+|the\\s+)?`?(?:\\w+(?:\\.|::))*([A-Z]\\w*(?:Error|Exception|Warning)|Error)\\b")
@@ -231,7 +231,7 @@ var (
 	raisedSpan = lazyre.New("(?:[Rr]aises?|[Tt]hrows?)\\s+(?:an?\\s+|the\\s+)?`(?:\\w+(?:\\.|::))*([A-Z]\\w+)`")
 	// reported matches an error without a name.
 	reported = lazyre.New(`(?i)\b(?:(?:is|are) (?:an )?errors?|returns? (?:an )?error|(?:raises?|throws?|rejects?)\s+(?:an?\s+|the\s+)?\S*(?:error|exception)|exits? with (?:status |code )?[1-9]\d*|returns? ` + "`?Err" + `)\b`)
-	// reports matches code that reports an error, and proves a test that expects one.
+	// reports matches code that reports an error, and proves code of a test that expects an error.
 	reports = lazyre.New(`\braise\b|\bthrow\b|\b[Rr]eject\b|\b(?:sys\.)?exit\b|\berrs?\b|\bErr[A-Z]\w*|\berrors\.\w|Errorf|\bErr\(|\?[;)\n]|\babort\b|\bfail\w*|\bdie\b|\bpanic\w*|\bassert\w*|\bset -\w*e|\$\{\w+:?\?|[eE]xit\(|exitCode|\bcheck=True|bail!|ensure!|\breturn [1-9]|\bint\(|\bfloat\(|\bInteger\(|JSON\.parse|\bdie\b|\bopen\(`)
 	proves  = lazyre.New(`(?i)raises|warns|throws?\b|toThrow|rejects|raise_error|assert_raise|expectException|should_panic|is_err|\bErr\(|err == nil|wantErr|Error\(t|ErrorIs|ErrorAs|ErrorContains|\bfails\b|exit_?code|returncode|\$\?|status`)
 	// mentions matches lines that name an error without raising it.
@@ -270,7 +270,7 @@ func (w wording) errors() {
 			}
 		}
 	}
-	// In a long text, a sentence may be about code that is there.
+	// In a long text, a sentence may be about existing code.
 	if len(seen) > 0 || strings.Count(w.text, "\n") > 20 || strings.TrimSpace(w.added) == "" ||
 		reports.MatchString(w.added) || proves.MatchString(w.tests) {
 		return
@@ -285,14 +285,14 @@ func (w wording) errors() {
 	}
 }
 
-// afterwards matches a sentence about code that behaves otherwise than the sentence before says.
+// afterwards matches a sentence which implies that the sentence before describes the old behaviour.
 var afterwards = lazyre.New(`(?i)^\W*(?:after (?:the|this) (?:change|batch|fix|correction)|afterwards|(?:it|that|this) (?:should|must) (?:not|work))\b`)
 
-// doesNot matches a sentence that the next one explains: "`quality` does not: it raises an error".
+// doesNot matches a sentence that the next sentence explains: "`quality` does not: it raises an error".
 var doesNot = lazyre.New(`(?i)(?:\bnot|n't|\bwrong)\W*$`)
 
-// contrasted reports whether a sentence describes the code before the change, because the next one says what follows,
-// or the one before says what is wrong.
+// contrasted reports whether a sentence describes the code before the change: the next sentence says what changes, or
+// the previous one says what is wrong.
 func (w wording) contrasted(sentence int) bool {
 	return sentence+1 < len(w.sentences) && afterwards.MatchString(w.sentences[sentence+1]) ||
 		sentence > 0 && doesNot.MatchString(w.sentences[sentence-1])
@@ -304,7 +304,7 @@ func (w wording) read(p string) (text string, ok bool) {
 	return string(data), err == nil && len(data) < 1<<20
 }
 
-// anywhere reports whether one of the files of code fulfils want.
+// anywhere reports whether want is true for any file of code.
 func (w wording) anywhere(want func(p, code string) bool) bool {
 	for p, code := range w.code {
 		if want(p, code) {
@@ -331,7 +331,7 @@ func (w wording) fresh() (out []string) {
 	return out
 }
 
-// calls finds new functions that the batch wants to be used by other code, and that only tests use.
+// calls finds new functions that other code should use according to the batch, but that only tests use.
 func (w wording) calls() {
 	for _, name := range w.fresh() {
 		if !names(w.text, name) {
@@ -364,7 +364,8 @@ func (w wording) calls() {
 		}
 		if lists.Count(w.files, func(f gates.File) bool { return product(f) && !same(f) }) == 0 &&
 			!w.anywhere(func(_, code string) bool { return used(code, m[1]) }) {
-			w.broken(RuleNotCalled, "", "the batch makes "+m[1]+" a condition, but it is unchanged, and no code uses it",
+			w.broken(RuleNotCalled, "", "the batch makes "+m[1]+" a condition, but this function is unchanged, and "+
+				"no code uses it",
 				"use it where the batch says so")
 			return
 		}
@@ -376,10 +377,10 @@ var condition = lazyre.New(
 	"\\b(?:if|unless|when|whenever|whether|until|while) `(?:\\w+[.:#]+)*(\\w{3,})[?!]?(?:\\([^`]*\\))?` " +
 		`(?:is|returns|gives|says|answers)\b`)
 
-// ofTests matches words that say that tests are the code which uses a function.
+// ofTests matches words which say that tests use a function.
 var ofTests = lazyre.New(`(?i)\b(?:in|for|by|all|of) (?:all |the )*tests?\b|\btest (?:files?|set-?up|suites?|hooks?|helpers?)\b`)
 
-// used reports whether a line of code has the name and neither declares nor imports it.
+// used reports whether a line of code contains the name without declaring or importing it.
 func used(code, name string) bool {
 	if !strings.Contains(code, name) {
 		return false
@@ -408,7 +409,7 @@ var (
 	settings  = lazyre.New(`(?i)\.(?:toml|ya?ml|json|ini|cfg|conf|properties|env)$`)
 )
 
-// options finds options and settings that the batch asks for, and that are parsed or written and never read.
+// options finds options and settings that the batch asks for, but that code only parses or sets and never reads.
 func (w wording) options() {
 	done := map[string]bool{}
 	w.parameters(done)
@@ -439,7 +440,7 @@ func (w wording) options() {
 
 var variable = lazyre.New("(?i:environment variable|env(?:ironment)? var)\\s+`?\\$?([A-Z][A-Z0-9_]{2,})\\b")
 
-// gone finds parameters that the batch spells out in a call in code, and that the change removes from the function.
+// gone finds parameters that the change removes from a function although the batch writes them in a call of it.
 func (w wording) gone() {
 	if goesAway.MatchString(w.text) || strings.Contains(strings.ToLower(w.text), "renam") {
 		return
@@ -461,9 +462,9 @@ func (w wording) gone() {
 }
 
 var (
-	// spelled matches a function with the names of its parameters.
+	// spelled matches a call with names of parameters: `f(a, b)`.
 	spelled = lazyre.New("`(?:\\w+[.:]+)*(\\w+)\\((\\w+(?:, \\w+)*)\\)`")
-	// takesMore matches parameters that have no names of their own.
+	// takesMore matches a parameter that takes any number of arguments.
 	takesMore = lazyre.New(`\*\w`)
 )
 
@@ -524,7 +525,7 @@ func camel(name string) string {
 	return strings.Join(parts, "")
 }
 
-// read reports whether code reads a variable, field, key or parameter, and does not only declare or set it.
+// read reports whether code reads a variable, field, key or parameter, instead of only declaring or setting it.
 func read(code, name string) bool {
 	if !strings.Contains(code, name) {
 		return false
@@ -576,7 +577,7 @@ var (
 	inList = lazyre.New("[`\"']([\\w-]{2,})[`\"']")
 )
 
-// cases finds listed words of which new code has some in quotation marks and others not.
+// cases finds a list of words in the batch if new code handles at least two of them, but not all.
 func (w wording) cases() {
 	for _, text := range strings.Split(w.text, "\n\n") {
 		text = strings.Join(strings.Fields(text), " ")
@@ -608,13 +609,14 @@ func (w wording) cases() {
 	}
 }
 
-// unitList matches a list of values with units, and aUnit the unit of one.
+// unitList matches a list of values with units, and aUnit the unit of one value.
 var (
 	unitList = lazyre.New("(?:`\\d+[a-z]+`,? ?(?:and |or )?){3,}")
 	aUnit    = lazyre.New("\\d([a-z]+)`")
 )
 
-// units finds units of listed values, such as `5s`, `2m` or `1h`, of which new code has some and others not.
+// units finds a list of values with units, such as `5s`, `2m` or `1h`, if new code handles at least two of the units,
+// but not all.
 func (w wording) units() {
 	for _, text := range unitList.FindAllString(w.text, -1) {
 		var miss []string
@@ -627,7 +629,7 @@ func (w wording) units() {
 			}
 		}
 		if have >= 2 && len(miss) > 0 && len(miss) <= have {
-			w.broken(RuleCaseMissing, "", "the batch lists "+strings.TrimSpace(text)+", but no code knows the unit "+
+			w.broken(RuleCaseMissing, "", "the batch lists "+strings.TrimSpace(text)+", but no code handles the unit "+
 				strings.Join(miss, " and "), "write the missing case")
 			return
 		}
@@ -649,13 +651,13 @@ func (w wording) idleBranch(word string) bool {
 	return false
 }
 
-// dataFile matches names of files with data, decimal the values that a sentence gives for them.
+// dataFile matches names of data files, and decimal the values that a sentence gives for them.
 var (
 	dataFile = lazyre.New("[\\w./-]+\\.(?:json|csv|tsv|ya?ml|toml)\\b")
 	decimal  = lazyre.New(`\b\d+\.\d+\b`)
 )
 
-// values finds files of data for which the batch gives values, none of which is in the change.
+// values finds data files for which the batch gives values, if the change contains none of these values.
 func (w wording) values() {
 	for _, text := range regexp.MustCompile(`[.;!?]\s|\n\s*\n`).Split(w.text, -1) {
 		name := dataFile.FindString(text)
@@ -673,6 +675,6 @@ func (w wording) values() {
 			continue
 		}
 		w.broken(RuleValueMissing, name, "the batch gives values ("+strings.Join(list, ", ")+
-			"), but none of them is in the change", "write the values that the batch gives")
+			"), but the change contains none of them", "write the values that the batch gives")
 	}
 }

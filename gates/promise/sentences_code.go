@@ -17,11 +17,11 @@ var corrects = lazyre.New(
 		"((?:,?\\s+(?:and\\s+)?`[\\w.:#]+[?!]?`)*)(?: " +
 		"(?:in|so|for|when|to)\\b|,|\\.?$)")
 
-// codeName matches a name that can only be one of code: to_dict, toDict, Dict.copy, copy(), empty? of Ruby.
+// codeName matches a name that cannot be an ordinary word: to_dict, toDict, Dict.copy, copy(), empty? of Ruby.
 var codeName = lazyre.New("\\w_\\w|[a-z][A-Z]|\\w[.#]\\w|\\w\\(|\\w[?!] \\w|`")
 
-// inCode matches a name in a list of names. wrongCall matches a call in code, and faulty a sentence about what such
-// calls do wrong or have to do.
+// inCode matches a name in a list of names. wrongCall matches a call in backquotes, and faulty a sentence that says
+// what calls do wrong or must do.
 var (
 	inCode    = lazyre.New(`[\w.:#]+\w`)
 	wrongCall = lazyre.New("`(?:\\w+[.:]+)*(\\w{3,})\\([^`]*\\)`")
@@ -29,15 +29,16 @@ var (
 	unchanged = lazyre.New(`(?i)\b(?:still|already|remains?|stays?|as before|like|such as|instead|example|either|or)\b`)
 )
 
-// corrected finds a function that the batch wants to be corrected, and that is as before with all that it calls. A
-// sentence about several functions that are wrong counts if one of them has changed.
+// corrected finds a function that the batch corrects, although neither the function nor any function that it calls has
+// changed. A sentence about several wrong functions counts only if one of them has changed.
 func (w wording) corrected(e effects) {
 	if e.outside || len(e.changed) == 0 {
 		return
 	}
 	changed, all, asBefore := e.changed, e.all, e.asBefore
 	if name := w.subject(all); name != "" && asBefore(name) {
-		w.broken(RuleNotCorrected, "", "the batch is about "+name+", but neither it nor a function that it calls has changed",
+		w.broken(RuleNotCorrected, "", "the batch is about "+name+
+			", but neither this function nor a function that it calls has changed",
 			"correct "+name+" itself")
 		return
 	}
@@ -62,7 +63,7 @@ func (w wording) corrected(e effects) {
 		for _, name := range list {
 			if asBefore(name) {
 				w.broken(RuleNotCorrected, "", "the batch corrects "+name+
-					", but neither it nor a function that it calls has changed",
+					", but neither this function nor a function that it calls has changed",
 					"correct "+name+" itself")
 				break
 			}
@@ -70,15 +71,14 @@ func (w wording) corrected(e effects) {
 	}
 }
 
-// about matches a function of a sentence with the verb of what it does: "UnmarshalText refuses", "When parseDate
-// reads".
+// about matches a function with a verb that says what it does: "UnmarshalText refuses", "When parseDate reads".
 var about = lazyre.New(
 	"(?:^|[^\\w`])`?(?:\\w+[.:#]+)*([A-Za-z]\\w*(?:_|[a-z][A-Z])\\w*)[?!]?`?(?:\\(\\))? (?:only |also " +
 		")?(?:refuses|rejects|accepts|" +
 		"reads|stores|drops|loses|keeps|ignores|treats|knows|compares|does not)\\b")
 
-// subject returns the only old function that the sentences name, if one says what it does and the batch adds no
-// function by name; else "".
+// subject returns the only old function that the sentences name, if a sentence says what it does and the change adds no
+// function; else "".
 func (w wording) subject(all map[string]string) (name string) {
 	if len(w.fresh()) > 0 || goesAway.MatchString(w.text) {
 		return ""
@@ -99,7 +99,7 @@ func (w wording) subject(all map[string]string) (name string) {
 	return name
 }
 
-// reaches reports whether a function calls a changed one, directly or not.
+// reaches reports whether a function calls a changed function, directly or indirectly.
 func reaches(all map[string]string, name string, changed map[string]bool) bool {
 	seen, open := map[string]bool{}, []string{name}
 	for len(open) > 0 && len(seen) < 1000 {
@@ -122,11 +122,11 @@ var (
 	comparison = lazyre.New(`==|-eq\b|\bcase\b|\bwhen\b|\bin \[?\(|\.has\(|\bmatch\b|^\s*["'][^"']*["']\)|^\s*[({\[]?-?\d+, -?\d+[)}\]]?\s*(?:=>|:)|["']-?\d+[:,;_ |]-?\d+["']\s*(?:,|:|=>)\s*-?\d`)
 )
 
-// subscript matches a place in a list, such as tokens[0], which is no input.
+// subscript matches an index, such as tokens[0], because its number is not an input.
 var subscript = lazyre.New(`([\w)\]])\[[^\[\]\n]*\]`)
 
-// answers finds hard-coded results: new code that compares its input with numbers of at least two lines of tests, and
-// has the other numbers of these lines as well.
+// answers finds hard-coded results: new code that compares with a number and contains, on the same line or the next,
+// all numbers of a line of a test. This must be true for at least two lines of tests.
 func (w wording) answers() {
 	found := map[string]bool{}
 	for _, f := range w.files {
@@ -166,7 +166,8 @@ func (w wording) answers() {
 	}
 }
 
-// numbersOf returns three or more numbers of a line in the order of their size; "" if there are less, or all are equal.
+// numbersOf returns the sorted numbers of a line; "" if there are fewer than three or more than eight, or if all are
+// equal.
 func numbersOf(line string) string {
 	list := digits.FindAllString(line, -1)
 	slices.Sort(list)
@@ -182,8 +183,8 @@ var (
 	plain    = lazyre.New(`^\s*(?:return\b\s*)?(?:(?:-?\d+|[Tt]rue|[Ff]alse|None|nil|null|undefined|""|''|\[\]|\{\}|Some\(\d+\)|Ok\(\(?\d*\)?\))(?:,\s*(?:nil|None))?|pass|continue|break)?;?\s*$`)
 )
 
-// later finds comments of new code that leave something for later, which the batch asks for: the comment has a word of
-// the batch, and the next statement does nothing.
+// later finds comments of new code that postpone work of the batch: the comment contains a word of the batch, and the
+// next statement does nothing.
 func (w wording) later() {
 	asked := map[string]bool{}
 	for _, word := range longWord.FindAllString(strings.ToLower(w.text), -1) {
@@ -202,7 +203,7 @@ func (w wording) later() {
 			idle := a.Number < len(lines) && strings.TrimSpace(lines[a.Number]) != "" && plain.MatchString(lines[a.Number])
 			if idle && slices.ContainsFunc(longWord.FindAllString(strings.ToLower(note), -1),
 				func(word string) bool { return asked[word[:min(len(word), 7)]] }) {
-				w.broken(RuleLater, f.Path, "a comment leaves for later what the batch asks for: "+shown(note), "write it now")
+				w.broken(RuleLater, f.Path, "a comment postpones work that the batch asks for: "+shown(note), "write it now")
 				break
 			}
 		}
@@ -216,11 +217,11 @@ var (
 	mayBeCopy = lazyre.New(`(?i)(?:^|/)(?:vendor|third_?party|dist|build|examples?|templates?|migrations?|locales?|i18n|generated|fixtures?|testdata)/|\.min\.|_(?:linux|darwin|windows|amd64|arm64)\.`)
 )
 
-// leastSame is the number of lines from which a file may be a copy.
+// leastSame is the minimum number of lines of a file that counts as a copy.
 const leastSame = 40
 
-// copied finds a new file with nearly all lines of another file of code, which is as before: what the batch asks for is
-// in the copy, and code that uses the old file does not get it.
+// copied finds a new file with nearly all lines of an unchanged file of code. The work of the batch is then in the
+// copy, and code that uses the old file does not get it.
 func (w wording) copied() {
 	if asksCopy.MatchString(w.l.Subject().Batch.Title + "\n" + w.text) {
 		return
@@ -239,7 +240,7 @@ func (w wording) copied() {
 				continue
 			}
 			if lists.Count(lines, func(l string) bool { return own[l] })*10 >= len(lines)*9 {
-				w.broken(RuleOldKept, f.Path, "the change adds a copy of "+p+", which is as before", "change "+p+" itself")
+				w.broken(RuleOldKept, f.Path, "the change adds a copy of "+p+", which is unchanged", "change "+p+" itself")
 				return
 			}
 		}
@@ -252,7 +253,7 @@ var (
 	branches = lazyre.New(`\b(?:try|except|catch|rescue|if|else|match|unwrap_or\w*)\b|\|\||\?\?`)
 )
 
-// kept finds functions that the batch replaces, and whose old lines are in a new function that they may call.
+// kept finds functions that the batch replaces, if their old lines are now in a new function.
 func (w wording) kept() {
 	if !replaces.MatchString(w.text) || keeps.MatchString(w.text) {
 		return
@@ -279,7 +280,7 @@ func (w wording) kept() {
 					}
 				}
 				if same*10 >= len(lines)*8 {
-					w.broken(RuleOldKept, f.Path, "the batch replaces the code of "+name+", but it is now in "+fresh+
+					w.broken(RuleOldKept, f.Path, "the batch replaces the code of "+name+", but the old code is now in "+fresh+
 						", which "+name+" still uses", "remove the old code, and make the new code do its work")
 				}
 			}
@@ -295,7 +296,7 @@ var (
 	refusal       = lazyre.New(`\b(?:raise|throw)\b|\breturn\b.*(?:Errorf|errors\.New|\bErr\w*)`)
 )
 
-// checkGone finds functions that refuse less than before although the batch says that what they do stays.
+// checkGone finds functions that refuse less than before although the batch says that behaviour stays.
 func (w wording) checkGone() {
 	if !staysSame.MatchString(w.text) {
 		return
@@ -309,7 +310,7 @@ func (w wording) checkGone() {
 			if name != "" && now[name] != "" && refusal.MatchString(was) && !refusal.MatchString(now[name]) &&
 				!refusal.MatchString(all) {
 				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+
-					" no longer refuses what it refused", "restore the check")
+					" no longer raises an error", "restore the check")
 				return
 			}
 			if now[name] == was || now[name] == "" {
@@ -324,7 +325,7 @@ func (w wording) checkGone() {
 			}
 			same := slices.ContainsFunc(w.sentences, func(s string) bool { return staysSame.MatchString(s) && names(s, name) })
 			if drops.MatchString(now[name]) && !drops.MatchString(was) && (same || !handlesErrors.MatchString(w.text)) {
-				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+" now drops an error: "+
+				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+" now ignores an error: "+
 					shown(drops.FindString(now[name])), "report the error as before")
 				return
 			}
@@ -338,15 +339,15 @@ var (
 	inOrder   = lazyre.New(`==\s*[\[(]\s*[^\])\s][^\])]*,|[Ee]qual\w*\([^\n]*\[[^\]]+,|\beq\(?\s*\[[^\]]+,|assert_equal[ (]\[[^\]]+,|DeepEqual|slices\.Equal|cmp\.Diff|\[0\]|\.first\b|toStrictEqual`)
 )
 
-// ordered finds new tests of an order that no order can fail.
+// ordered finds new tests of an order that pass with any order.
 func (w wording) ordered() {
 	if order.MatchString(w.text) && unordered.MatchString(w.tests) && !inOrder.MatchString(w.tests) {
-		w.broken(RuleNoOrder, "", "the batch asks for an order, but the new tests compare without order",
-			"compare the lists as they are")
+		w.broken(RuleNoOrder, "", "the batch asks for an order, but the new tests ignore the order",
+			"compare the lists without sorting them first")
 	}
 }
 
-// remarked finds an old function that a sentence is about, and of which only the comments changed.
+// remarked finds an old function that is the subject of a sentence, although only its comments changed.
 func (w wording) remarked(e effects) {
 	for _, f := range w.files {
 		if !product(f) || f.Status != gates.Modified {
@@ -360,7 +361,7 @@ func (w wording) remarked(e effects) {
 				continue
 			}
 			if name := list[0].name; old[name] != "" && old[name] != now[name] && e.asBefore(name) {
-				w.broken(RuleNotCorrected, f.Path, "the comments of "+name+" changed, but neither it nor a function that it calls",
+				w.broken(RuleNotCorrected, f.Path, "only the comments of "+name+" changed",
 					"change "+name+" itself")
 				return
 			}
@@ -368,7 +369,7 @@ func (w wording) remarked(e effects) {
 	}
 }
 
-// withRemarks returns the functions of a text with their comments, also those above them.
+// withRemarks returns the functions of a text with the comments in and above them.
 func withRemarks(text string) map[string]string {
 	out, above := language.Functions(text), ""
 	for line := range strings.Lines(text) {

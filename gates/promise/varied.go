@@ -18,19 +18,19 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// saysRed matches a batch that makes failing tests pass.
+// saysRed matches words of a batch that makes failing tests pass.
 var saysRed = lazyre.New(`(?:\b[Tt]ests?|\b[Ee]xamples?|\b[Ss]pecs?|\b[Cc]hecks?|\b[Tt]est\w+)\b[^.;]*\bfail(?:s|ing)?\b|` +
 	`\b(?:tests?|examples?|specs?|checks?) pass\b`)
 
 const (
-	mostRed    = 2                // files of tests that failed on the base
-	slowRed    = 20 * time.Second // a file that takes longer is not varied
-	sameWanted = 3                // variations with the same result on both codes
+	mostRed    = 2                // maximum number of files with tests that failed on the base
+	slowRed    = 20 * time.Second // files whose tests take longer are not varied
+	sameWanted = 3                // number of variations that need the same result with both versions of the code
 )
 
-// inputs finds code that is right for the inputs of the tests that failed, and for no others: the base's tests run with
-// other values, on the code as it was and on that of the change. If no variation has another result, the change has no
-// effect on any value but those of the tests. Code without two new values cannot know them.
+// inputs finds code that is correct only for the inputs of the tests that failed on the base. It runs these tests with
+// other values, once with the old code and once with the new code. If no variation has different results, the change
+// affects only the values of the tests. Code with fewer than two new values is not checked.
 func (o Options) inputs(ctx context.Context, l *gates.Look) error {
 	s := l.Subject()
 	if s.Diff == nil || s.Dir == "" || s.BaseTests == nil || s.BaseSuites == nil {
@@ -66,8 +66,8 @@ func (o Options) inputs(ctx context.Context, l *gates.Look) error {
 			}
 			if only {
 				w.broken(RuleAnswersOnly, file,
-					"with other values, the tests of this file that failed have the same results on the "+
-						"code before the change: the new code only knows the values of the tests", "compute the result for every input")
+					"the new code only works for the values in the failing tests of this file: with other values, they "+
+						"have the same results as before the change", "compute the result for every input")
 				return nil
 			}
 		}
@@ -75,11 +75,12 @@ func (o Options) inputs(ctx context.Context, l *gates.Look) error {
 	return nil
 }
 
-// red lists the files with tests that failed on the base. Many reports name a test without its file.
+// red lists the files with tests that failed on the base. It finds a test by its name if the report does not name its
+// file.
 func (o Options) red(ctx context.Context, s gates.Subject) (out []string, err error) {
 	suites, err := s.BaseSuites(ctx)
 	if err != nil {
-		return nil, ctx.Err() // the gates of the suites report it
+		return nil, ctx.Err() // the test gates report this error
 	}
 	var failed []testout.Case
 	for _, gate := range suites {
@@ -125,8 +126,8 @@ var (
 	indexed  = lazyre.New(`^\[\d+\]`)
 )
 
-// variations returns, for each kind of values that the new code has and the batch does not give, the ways to change
-// those values in a test: numbers, and texts of several words that the test has as well.
+// variations returns the ways to change values in a test, in one list for each kind: numbers, and string literals of
+// several words. A kind is omitted if the new code has no such values, or if the batch gives them.
 func (w wording) variations(test string) (out [][]variation) {
 	numbers, phrases, special := map[string]bool{}, map[string]bool{}, false
 	given := w.l.Subject().Batch.Title + "\n" + w.l.Subject().Batch.Text
@@ -188,7 +189,7 @@ func (w wording) variations(test string) (out [][]variation) {
 // row matches a line of a table by its key.
 var row = lazyre.New(`^\s*[({\[]?\s*(?:` + value + `|\w+)\s*(?:=>|:|,).*,\s*$`)
 
-// withoutRows returns the code that a change adds to a file, without the rows of a table that was there before.
+// withoutRows returns the code that a change adds to a file, without new rows of an old table.
 func withoutRows(f gates.File) (out string) {
 	lines, added := strings.Split(bare(f.Path, f.After), "\n"), map[int]bool{}
 	for _, a := range f.AddedLines() {
@@ -215,7 +216,7 @@ func plainWords(text string) string {
 	return strings.ToLower(strings.Join(aWord.FindAllString(text, -1), " "))
 }
 
-// withNumbers changes the numbers of a test but those of its imports and indexes, and keeps their width.
+// withNumbers changes the numbers of a test, except in imports and indexes, and keeps their width.
 func withNumbers(text string, to func(int) int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -264,13 +265,13 @@ func withLetters(text string, by rune) string {
 var (
 	otherError = lazyre.New(`\b(?:Type|Value|Key|Index|Attribute|Name|Syntax|Range|Reference|Import|NoMethod|Argument|ZeroDivision|Overflow)\w*Error\b|` +
 		`\bpanic:|\bE0\d{3}\b|(?:undefined|cannot use|syntax error|overflows)`)
-	// timesAndPlaces matches what differs between two runs of the same test.
+	// timesAndPlaces matches output that differs between two runs of the same test: times, addresses and paths.
 	timesAndPlaces = lazyre.New(`\s*\(?\d+(?:\.\d+)?(?:e-\d+)?\s?(?:ms|µs|ns|s|seconds?)\b\)?|\d+:\d\d(?::\d\d)?(?:\.\d+)?|(?i:seed:? \d+)|0x[0-9a-f]+|` +
 		`(?m)^.*(?:generated xml|^Time:|duration|Elapsed|Start at|thread '|runs/s).*$|^[.FES]+$|/[\w./-]*/`)
 )
 
-// noOther reports whether no variation of a test has another result on the new code than on the old one. The variations
-// count that build and fail because of a wrong result.
+// noOther reports whether each variation of a test has the same result with the new code as with the old code. Only
+// variations count that build and fail because of a wrong result.
 func (o Options) noOther(ctx context.Context, l *gates.Look, file, test string, vary []variation, old map[string]string,
 	w wording) (bool, error) {
 	began := time.Now()
@@ -309,14 +310,14 @@ func (o Options) noOther(ctx context.Context, l *gates.Look, file, test string, 
 // printsResult matches a test of Go that prints what the code returned.
 var printsResult = lazyre.New(`(?:Errorf|Fatalf|Error|Fatal)\(.*\b(?:got|have|actual|res|result|out|is)\b|\b(?:assert|require|is|qt)\.(?:Equal|Eq)`)
 
-// plainOutput returns the lines of an output in order, without times and places.
+// plainOutput returns the sorted lines of an output, without times and places.
 func plainOutput(text string) string {
 	lines := strings.Split(timesAndPlaces.ReplaceAllString(text, ""), "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 
-// runOf runs the tests of a file while files have other texts. Files that are not there before are removed afterwards.
+// runOf runs the tests of a file while other files have the given contents. It restores the files and removes new ones.
 func runOf(ctx context.Context, l *gates.Look, file string, texts map[string]string,
 	limit time.Duration) (one gates.SingleRun,
 	err error) {
@@ -329,7 +330,7 @@ func runOf(ctx context.Context, l *gates.Look, file string, texts map[string]str
 	defer cancel()
 	if err := l.Single(limited, gates.Single{Path: file}, 1,
 		func(r gates.SingleRun) bool { one = r; return false }); err != nil {
-		one.Outcome = gates.RunBroken // nothing is known
+		one.Outcome = gates.RunBroken // the result is unknown
 	}
 	return one, ctx.Err()
 }
@@ -337,8 +338,8 @@ func runOf(ctx context.Context, l *gates.Look, file string, texts map[string]str
 // texted counts the texts that files got.
 var texted atomic.Int64
 
-// replaced gives files of the tree other texts, and removes those whose text is empty. It returns a function that
-// restores them.
+// replaced writes other contents to files of the tree, and removes files whose new content is empty. It returns a
+// function that restores them.
 func replaced(l *gates.Look, texts map[string]string) (restore func(), err error) {
 	var back []func()
 	restore = func() {

@@ -18,16 +18,16 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// wrongs replaces operators, with spaces around, by others. Constants stay, because tests often do not depend on them.
+// wrongs replaces operators that have spaces around them. Constants stay, because tests often do not depend on them.
 var wrongs = map[string]string{"+": "-", "-": "+", "*": "+", "/": "*", "%": "*", "==": "!=", "!=": "==", "===": "!==",
 	"!==": "===", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
-// parts matches a text, a comment, a word or a sign of code.
+// parts matches a string literal, a comment, a word or a sign of code.
 const parts = `"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`" + `|//.*|#.*|[\w.$]+|[^\s\w"'` + "`" + `]+`
 
 var (
 	part = lazyre.New(parts)
-	// withPatterns is part for languages in which a regular expression is written between slashes.
+	// withPatterns is parts for languages in which a regular expression is written between slashes.
 	withPatterns = lazyre.New(`\(?/[^\s/*](?:[^/\\\n]|\\.)*/[a-z]*|` + parts)
 	// begins matches lines at which a statement may begin, and goesOn lines after which the next one is not a statement.
 	begins   = lazyre.New(`^\s*(?:return|if|for|while|let|const|var|raise|throw|[\w.\[\]$@]+(?:, *\w+)* *:?[-+*/]?= |[\w.:]+\()|^\s*[\w()$]+ [-+*/%] `)
@@ -38,8 +38,8 @@ var (
 	constant = lazyre.New(`^(?:[-+]?\d+|[Tt]rue|[Ff]alse|None|nil|null|undefined|self|this|err|["'].*["'])$`)
 	loopHead = lazyre.New(`^\s*(?:\} )?(?:for|while|until|loop)\b`)
 	comment  = lazyre.New(`^\s*(?:#|//|/\*|$)`)
-	built    = lazyre.New(`\b(?:dist|build|target)/`) // tests that run what was built do not run the changed lines
-	// idleHeader matches the only line of a function's header.
+	built    = lazyre.New(`\b(?:dist|build|target)/`) // tests that run build output do not run the changed lines
+	// idleHeader matches a function header that is on one line.
 	idleHeader = lazyre.New(`^\s*(?:async )?def \w+.*\):\s*$|^\s*(?:async )?def \w+.*->.*:\s*$|` +
 		`^\s*def [\w.]+[?!]?(?:\([^()]*\))?\s*$|^[^=]*\{\s*$`)
 	goNoResult = lazyre.New(`^func (?:\([^()]*\) )?\w+\([^()]*\) \{$`)
@@ -129,7 +129,7 @@ func wrongLines(f gates.File) (out []wrongLine) {
 	return out
 }
 
-// withWrong returns a file with wrong lines, which leave a mark when they run.
+// withWrong returns a file with wrong lines. Each wrong line creates the file mark when it runs.
 func withWrong(f gates.File, wrong []wrongLine, mark string) string {
 	ext := codeExt(f.Path)
 	marker, lines := strings.Replace(marks[ext], "MARK", mark, 1), strings.Split(f.After, "\n")
@@ -144,7 +144,8 @@ func withWrong(f gates.File, wrong []wrongLine, mark string) string {
 	return strings.Join(lines, "\n")
 }
 
-// worst returns the wrong lines of a file that can all be there at once: heads of loops only if there are no others.
+// worst returns the wrong lines of a file that can be combined. It takes headers of loops only if there are no other
+// lines.
 func worst(f gates.File) []wrongLine {
 	all := wrongLines(f)
 	some := lists.Filter(all, func(w wrongLine) bool { return w.kind != wrongLoop })
@@ -154,7 +155,7 @@ func worst(f gates.File) []wrongLine {
 	return some
 }
 
-// addWrong adds a file with wrong lines to the texts, for Go with the functions that these lines call.
+// addWrong adds a file with wrong lines to the texts, and for Go a file with the functions that these lines call.
 func addWrong(texts map[string]string, dir string, f gates.File, wrong []wrongLine, mark string) {
 	texts[f.Path] = withWrong(f, wrong, mark)
 	if path.Ext(f.Path) == ".go" {
@@ -163,7 +164,7 @@ func addWrong(texts map[string]string, dir string, f gates.File, wrong []wrongLi
 	}
 }
 
-// codeExt returns the ending by which the rules know the language of a file.
+// codeExt returns the extension that stands for the language of a file.
 func codeExt(file string) string {
 	ext := path.Ext(file)
 	if slices.Contains([]string{".ts", ".tsx", ".jsx", ".mjs", ".cjs", ".mts", ".cts"}, ext) {

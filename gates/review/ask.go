@@ -19,8 +19,8 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// systemPrompt names the system prompt of all reviewers. It comes first and is the same for all passes, as is the diff,
-// so a server with a prefix cache reads it once (MODEL-13).
+// systemPrompt names the system prompt of all reviewers. The system prompt and the diff come first and are the same for
+// all passes, so a server with a prefix cache reads them once (MODEL-13).
 const systemPrompt = "review_system"
 
 //go:embed prompts/*.md
@@ -144,7 +144,7 @@ func lower(old *int, now int) *int {
 	return &now
 }
 
-// ask puts one question.
+// ask asks the reviewer once.
 func (r *run) ask(ctx context.Context, k kind, reviewer Reviewer, p part) (answer, Call, error) {
 	cold := "new session"
 	if reviewer.Model.Provider == llm.Command {

@@ -80,7 +80,7 @@ func identity(f Finding, snippet string) string {
 // places numbers findings of one rule on equal lines of a file.
 type places map[string][]int
 
-// name identifies a finding as [identity] does, and by its number among equal lines.
+// name identifies a finding like [identity], plus its number among equal lines.
 func (p places) name(f Finding, snippet string) string {
 	id := identity(f, snippet)
 	if !f.Fact || f.Line == 0 {
@@ -113,7 +113,7 @@ func (l *Ledger) round(base, tree string) (n int, again bool) {
 	return last.Round + 1, false
 }
 
-// asked counts the rounds on this base with calls to reviewers, without those of this tree.
+// asked counts the rounds on this base with calls to reviewers, except rounds of this tree.
 func (l *Ledger) asked(base, tree string) int {
 	n := 0
 	for _, r := range slices.Backward(l.Rounds) {
@@ -200,8 +200,8 @@ func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 	return fixed
 }
 
-// settled reports whether a finding that was not found again is fixed. Either its pass looked again, or a program found
-// it and its line is no longer part of the change.
+// settled reports whether a finding that did not appear again is fixed: its pass ran again, or it came from a program
+// and its line is no longer part of the change.
 func (r *run) settled(e Entry) bool {
 	if e.Pass < 1 || e.Pass > len(r.passes) {
 		return false
@@ -224,7 +224,7 @@ func (l *Ledger) entry(id string) *Entry {
 	return nil
 }
 
-// trim removes entries that were fixed long ago.
+// trim removes the oldest rounds and the oldest fixed entries above the limits.
 func (l *Ledger) trim() {
 	if len(l.Rounds) > mostRounds {
 		l.Rounds = slices.Clone(l.Rounds[len(l.Rounds)-mostRounds:])

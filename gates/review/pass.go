@@ -106,12 +106,12 @@ func (p *Pass) skip(format string, args ...any) {
 
 func (p *Pass) note(format string, args ...any) { p.AddNote(fmt.Sprintf(format, args...)) }
 
-// take adds the findings of gates' reports without judging them again.
+// take adds the findings of gate reports without changing their severity.
 func (p *Pass) take(reports []gates.Report) {
 	for _, r := range reports {
 		p.rules = worse(p.rules, r.Status)
 		p.Duration += r.Duration
-		if r.Status != gates.Skipped { // nothing was searched for the findings of a skipped gate
+		if r.Status != gates.Skipped { // a skipped gate searched for nothing
 			for _, f := range r.Findings {
 				p.Findings = append(p.Findings, Finding{Finding: f, Fact: true, Gate: r.Gate})
 			}
@@ -146,7 +146,7 @@ func (p *Pass) settle() {
 	}
 }
 
-// worse returns the less favourable of two answers. "" means none.
+// worse returns the worse of two answers; "" means no answer.
 func worse(a, b gates.Status) gates.Status {
 	order := []gates.Status{"", gates.Skipped, gates.Pass, gates.Warn, gates.Fail, gates.Errored}
 	if slices.Index(order, b) > slices.Index(order, a) {

@@ -187,8 +187,8 @@ func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 	return reports, nil
 }
 
-// softened reports whether a gate may only have warned in a run about a problem that blocks in a review. Fast gates
-// run again.
+// softened reports whether a gate's earlier report may be a mere warning about a problem that blocks in a review. If
+// so, and the gate is fast, it runs again.
 func softened(known gates.Report, info gates.Info) bool {
 	return info.Blocking && info.Cost == gates.Instant && known.Status == gates.Warn
 }
@@ -202,7 +202,7 @@ func skipped(reports []gates.Report) string {
 	return named(why)
 }
 
-// reviewer has a model judge a pass, if one is configured and the pass needs it.
+// reviewer lets a model judge a pass, if a model is configured and the pass needs it.
 func (r *run) reviewer(ctx context.Context, number int) error {
 	p, k := r.pass(number), kindOf(number)
 	if !r.wanted(number) {
@@ -256,7 +256,7 @@ func (r *run) reviewer(ctx context.Context, number int) error {
 	return nil
 }
 
-// differential runs the test of a self-fix on both sides, if the caller can.
+// differential runs the test of a self-fix on the base and on the change, if the caller provides a function for it.
 func (r *run) differential(ctx context.Context, p *Pass) error {
 	if r.in.Differential == nil {
 		p.note("it was not checked whether its test fails without the change")

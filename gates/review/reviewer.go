@@ -15,7 +15,7 @@ type Reviewer struct {
 	Name   string        // for people
 	Vendor string        // maker of the model, "" if unknown; see [VendorOf]
 	Passes []int         // passes that it reviews; empty is all
-	Model  llm.Model     // whom to ask
+	Model  llm.Model     // the model to ask
 	LLM    llm.Completer // how
 }
 
@@ -74,7 +74,7 @@ func VendorOf(name string) string {
 		vendor string
 		names  []string
 	}{
-		{"openai", []string{"gpt", "codex", "o1", "o3", "o4", "chatgpt", "davinci"}}, // gpt-oss is theirs as well
+		{"openai", []string{"gpt", "codex", "o1", "o3", "o4", "chatgpt", "davinci"}}, // includes gpt-oss
 		{"anthropic", []string{"claude", "opus", "sonnet", "haiku"}},
 		{"google", []string{"gemini", "gemma", "codegemma"}},
 		{"alibaba", []string{"qwen", "qwq", "codeqwen"}},
@@ -96,7 +96,7 @@ func VendorOf(name string) string {
 	return ""
 }
 
-// goesOn reports whether c continues a word: phi is not the beginning of phillip, and o3 not of o365.
+// goesOn reports whether c continues a word: phillip does not match phi, and o365 does not match o3.
 func goesOn(word string, c byte) bool {
 	digit := func(c byte) bool { return c >= '0' && c <= '9' }
 	return c >= 'a' && c <= 'z' || digit(c) && digit(word[len(word)-1])

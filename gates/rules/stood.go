@@ -15,10 +15,10 @@ import (
 // report adds the findings to the report. A finding that the base had already is known: it is a remark, whatever the
 // severity of its rule.
 //
-// It is known if the same rule found the same line in the base, ignoring white space: in the same file, or in one that
-// no longer has the line. A warning is also known if the line only changed after its first bracket. Of several equal
-// findings, only as many are known as the base had. look searches the files of the base, by path; it is called only if
-// there are findings. If the change is unknown, all findings are new.
+// It is known if the same rule found the same line in the base, ignoring white space: in the same file, or in a file
+// that no longer has the line. A warning is also known if the line only changed after its first bracket. Of several
+// equal findings, only as many are known as the base had. look searches the files of the base, by path; it is called
+// only if there are findings. If the change is unknown, all findings are new.
 func report(ctx context.Context, l *gates.Look, found []gates.Finding,
 	look func(map[string][]byte) ([]gates.Finding, error)) error {
 	if diff := l.Subject().Diff; diff != nil && len(found) > 0 {

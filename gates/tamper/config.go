@@ -90,7 +90,7 @@ func (j judge) limits(f gates.File) {
 	}
 }
 
-// commands returns the scripts and targets that commands of the batch run, and that its prose does not mention.
+// commands returns the scripts and targets that commands of the batch run but its prose does not mention.
 func (j judge) commands() map[string]bool {
 	out := map[string]bool{}
 	prose := j.s.Batch.Title + "\n" + j.s.Batch.Text

@@ -18,15 +18,16 @@ var (
 	madeByPrograms = lazyre.New(`(?i)(?:^|[/_.*-])(?:dist|build|vendor(?:ed)?|third_party|gen(?:erated)?|min|bundle|lock|pb|snap\w*|fixtures?|testdata)(?:[/_.*-]|$)`)
 )
 
-// hidden finds code that people who read the change do not see as it is: characters that turn the direction of a text
-// or that have no width, and attributes of git that keep code out of diffs.
+// hidden finds code that readers of a diff cannot see as it is: characters that reverse the direction of text,
+// characters without width, and git attributes that keep code out of diffs.
 func (j judge) hidden(f gates.File) {
 	if path.Base(f.Path) == ".gitattributes" {
 		for _, l := range f.AddedLines() {
 			pattern, attributes, _ := strings.Cut(strings.TrimSpace(l.Text), " ")
 			if language.IsCode(pattern) && keepsFromDiffs.MatchString(attributes) && !madeByPrograms.MatchString(pattern) {
 				j.find("tamper/hidden", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, l.Number,
-					"remove the attribute, or name the file in the plan", "%s is code that this keeps out of diffs", pattern)
+					"remove the attribute, or name the file in the plan",
+					"this line keeps %s out of diffs, although it is code", pattern)
 			}
 		}
 		return
@@ -49,7 +50,7 @@ func (j judge) hidden(f gates.File) {
 	}
 }
 
-// lookalike matches a word of Latin letters with a Cyrillic one that looks like one of them.
+// lookalike matches a Latin word with a Cyrillic letter that looks like a Latin letter.
 var lookalike = lazyre.New(`\w*[A-Za-z][аеорсухіјѕАВЕКМНОРСТУХІ]+[A-Za-z]\w*`)
 
 // turns reports whether a character is hidden and has no use in code, except those that languages with two directions

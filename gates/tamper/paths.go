@@ -25,7 +25,7 @@ const (
 	kindGates   = "gates"
 )
 
-// kindOf returns the kind of a file, "" if it controls no check. It does not cover shared files, see [mixed].
+// kindOf returns the kind of a file, or "" if the file controls no check. It does not cover shared files, see [mixed].
 func kindOf(p string) string {
 	switch {
 	case p == ".worktreeinclude" || strings.HasPrefix(p, ".runplan/") || strings.Contains(p, "/.runplan/"):
@@ -41,7 +41,7 @@ func kindOf(p string) string {
 //go:embed families.txt
 var familyTable string
 
-// families maps the name of a tool, or "ci", to the files that it reads its settings from.
+// families maps the name of a tool, or "ci", to its settings files.
 var families = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(familyTable) {

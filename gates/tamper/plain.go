@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// plainer writes lines of code in the form that the rules know: without other names for what a program can ask about
-// itself, and with the parts of a text joined.
+// plainer normalizes lines of code for the rules: it replaces aliases of modules and variables, such as "s" after
+// "import sys as s", and joins the parts of a string.
 type plainer struct {
 	ext   string
 	names []renamed
@@ -28,7 +28,7 @@ var (
 		`^[ \t]*import[ \t]+(?:\*[ \t]+as[ \t]+)?(\w+)[ \t]+from[ \t]+['"](?:node:)?process['"])`)
 	jsTakes = lazyre.New(`\{([\w \t,:]+)\}[ \t]*(?:=[ \t]*(?:require\([ \t]*['"](?:node:)?process['"][ \t]*\)|(?:globalThis\.|global\.)?process[ \t]*(?:[;,]|$))|` +
 		`from[ \t]+['"](?:node:)?process['"])`)
-	// variable matches a variable that is another name for what a program can ask about itself.
+	// variable matches a variable that is an alias of such a name, such as "a = sys.argv".
 	variable = lazyre.New(`(?m)^[ \t]*(?:const |let |var )?(\w+)[ \t]*:?=[ \t]*(sys\.(?:modules|argv|_getframe|orig_argv)|os\.(?:Args|Executable)|` +
 		`inspect\.(?:stack|currentframe)|runtime\.Callers?|flag\.Lookup|process\.(?:argv|execArgv))[ \t]*;?[ \t]*$`)
 	byKey   = lazyre.New(`\b(sys|os|process|globalThis|global|require|module)(?:\.__dict__)?\[\s*['"](\w+)['"]\s*\]`)
@@ -36,7 +36,7 @@ var (
 	joining = lazyre.New(`(?i)\bjoin\(`)
 )
 
-// plainerOf reads the names in a file.
+// plainerOf reads the aliases in a file.
 func plainerOf(ext, text string) plainer {
 	p := plainer{ext: ext}
 	switch ext {
@@ -89,7 +89,7 @@ func (p *plainer) add(expr, to string) {
 	}
 }
 
-// line returns a line, or a whole text, in its known form.
+// line returns a line, or a whole text, in normalized form.
 func (p plainer) line(l string) string {
 	l = byKey.ReplaceAllString(l, "$1.$2")
 	if p.ext == ".py" {
@@ -101,7 +101,7 @@ func (p plainer) line(l string) string {
 	return l
 }
 
-// joined returns a line in which neighbouring parts of a text are one text: "a" + "b", in Python also "a" "b", and the
+// joined returns a line in which adjacent string literals are one literal: "a" + "b", in Python also "a" "b", and the
 // arguments of a join.
 func joined(l, ext string) string {
 	if strings.Count(l, `"`)+strings.Count(l, "'")+strings.Count(l, "`") < 4 {
@@ -141,7 +141,7 @@ func joined(l, ext string) string {
 	return out.String()
 }
 
-// literal returns the end of the text literal that begins at i, or -1.
+// literal returns the end of the string literal that begins at i, or -1.
 func literal(l string, i int) int {
 	if i >= len(l) || !strings.ContainsRune("\"'`", rune(l[i])) {
 		return -1

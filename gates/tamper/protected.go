@@ -15,8 +15,8 @@ import (
 )
 
 // Protected makes the gate for changes of files that control checks: the batch must ask for them. The globs extend the
-// built-in list; checks are the scripts that configured commands run, which a batch may also just mention. Without a
-// batch all findings warn, because there is no text that could ask for the change.
+// built-in list. checks are the scripts that configured commands run; for these, it is enough if the batch mentions
+// them. Without a batch, all findings are warnings, because no text could ask for the change.
 func Protected(globs, checks []string) gates.Gate {
 	info := gates.Info{Name: "protected", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
@@ -69,7 +69,7 @@ func Protected(globs, checks []string) gates.Gate {
 	})
 }
 
-// migration matches numbered files that change databases in their order.
+// migration matches numbered files that change databases one after the other.
 var migration = lazyre.New(`(?:^|/)(?:migrations?|migrate|versions)/(?:[^/]+/)?[Vv]?\d[^/]*\.(?:sql|py|rb|js|ts|go|php)$|(?:^|/)V\d+(?:[._]\d+)*__[^/]*\.sql$`)
 
 // services has, by a part of the path of its settings, how people call a CI service.
@@ -83,10 +83,10 @@ var services = map[string]*lazyre.Regexp{
 	"azure-pipelines":  lazyre.New(`(?i)\bazure[ -]pipelines?\b`),
 }
 
-// outcome matches a word about the result of a service, which is no reason to change its settings.
+// outcome matches a word about the result of a CI service, which does not ask for a change of its settings.
 var outcome = lazyre.New(`(?i)\b(?:green|red|pass\w*|fail\w*|broken|succeed\w*|happy)\b`)
 
-// namesService reports whether a sentence of the batch names the CI service of a file, other than for its result.
+// namesService reports whether a sentence of the batch names the CI service of a file, and not only its result.
 func (p protection) namesService(file string) bool {
 	for part, service := range services {
 		if !strings.Contains(strings.ToLower(file), part) {
@@ -131,8 +131,8 @@ func (p protection) changed(rule, what string, c gates.Change, sev gates.Severit
 	p.find(rule, sev, c.Path, 0, fix, "%s was %s, and %s; %s", path.Base(c.Path), c.Status, what, text)
 }
 
-// hadConfig reports whether the new file p replaces older settings of the same tool: another file of its family, or a
-// section of a shared one, in its folder or above.
+// hadConfig reports whether the new file p replaces older settings of the same tool, in its folder or above: another
+// file of the tool, or a section of a shared file.
 func (p protection) hadConfig(file string) bool {
 	fam := family(file)
 	isNew := map[string]bool{}
@@ -186,7 +186,7 @@ func (p protection) weakened(f gates.File) bool {
 			p.tale.fewer(u, n) == "", n.Trivial > u.Trivial && n.Asserts < u.Asserts:
 			return true
 		case n.Asserts == u.Asserts && lost(u, n):
-			return true // as many assertions, but different ones
+			return true // the same number of assertions, but other assertions
 		}
 	}
 	return false

@@ -47,8 +47,8 @@ var silencers = sync.OnceValue(func() (all []silencer) {
 	return all
 })
 
-// silenced finds comments that silence tools, if a file has more of a kind than before (GATE-11). A new file had none.
-// Lines that the plan spells out are remarks.
+// silenced finds comments that silence tools, if a file now has more comments of one kind (GATE-11). In a new file all
+// comments count. If the plan contains the line, the finding is a remark.
 func (j judge) silenced(f gates.File) {
 	ext := path.Ext(f.Path)
 	if prose(ext) || language.Copied(f.Path) {
@@ -63,7 +63,7 @@ func (j judge) silenced(f gates.File) {
 			continue
 		}
 		if s.Name == "@ts-expect-error" && typeTest(f) {
-			continue // it fails without an error, so it is an assertion
+			continue // @ts-expect-error fails if there is no error, so it is an assertion
 		}
 		now := len(s.Re.FindAllStringIndex(f.After, -1))
 		if now == 0 {
@@ -87,9 +87,9 @@ func (j judge) silenced(f gates.File) {
 				rule = "tamper/type-ignore"
 				if language.IsTest(f.Path) &&
 					(s.Name == "@ts-expect-error" || s.Reasoned != nil && s.Reasoned.MatchString(l.Text) || j.likeOthers(s, f)) {
-					// The first fails without an error, so it tests types. The second names its error, and tests often
-					// use what they test in ways that types forbid; no test passes because of it. The third is how the
-					// project writes its tests.
+					// @ts-expect-error fails if there is no error, so it tests types. A comment that names the error is common in
+					// tests, which often use code in ways that types forbid; it makes no test pass. likeOthers follows the style of
+					// the project.
 					sev = gates.Warning
 				}
 			} else if s.Reasoned != nil && s.Reasoned.MatchString(l.Text) ||
@@ -97,7 +97,7 @@ func (j judge) silenced(f gates.File) {
 				sev = gates.Warning
 			}
 			if j.s.Contains(l.Text) || was > 0 && s.Name == "noqa" && reexport(f.Path, l.Text) {
-				sev = gates.Note // the plan spells the line out, or the file has such lines
+				sev = gates.Note // the plan contains the line, or the file already had such lines
 			}
 			fix := "correct the code instead of silencing the tool"
 			if s.Reasoned != nil && (!s.Types || language.IsTest(f.Path)) {
@@ -109,12 +109,12 @@ func (j judge) silenced(f gates.File) {
 	}
 }
 
-// layout matches a comment that silences only rules of pycodestyle on how a line is written. E722 is not one of them: a
-// bare except catches failed assertions.
+// layout matches a comment that silences only layout rules of pycodestyle. E722 is not a layout rule: a bare except
+// catches failed assertions.
 var layout = lazyre.New(`(?i)#\s*noqa:(?:\s*,?\s*(?:E[1-5]\d\d|E70\d|E731|E741|W[1-6]\d\d)\b)+\s*$`)
 
-// likeOthers reports whether f is a new test whose types are not checked, like those of another test in its folder that
-// the change leaves alone.
+// likeOthers reports whether f is a new test file with @ts-nocheck, and an unchanged test file in its folder has this
+// comment, too.
 func (j judge) likeOthers(s silencer, f gates.File) bool {
 	if s.Name != "@ts-nocheck" || f.Status != gates.Added || typeTest(f) {
 		return false
@@ -128,7 +128,7 @@ func (j judge) likeOthers(s silencer, f gates.File) bool {
 	})
 }
 
-// reexport reports whether a line of a Python package imports a name for others, which linters report as unused.
+// reexport reports whether a line of a Python package imports a name only to export it, which linters report as unused.
 func reexport(file, line string) bool {
 	return path.Base(file) == "__init__.py" && importing.MatchString(line)
 }
@@ -144,7 +144,7 @@ func typeTest(f gates.File) bool {
 		language.IsTest(f.Path) && typeAssertion.MatchString(f.After)
 }
 
-// prose reports whether files with ext only write about such comments.
+// prose reports whether files with ext are documents, which can only describe such comments.
 func prose(ext string) bool {
 	return slices.Contains([]string{".md", ".mdx", ".rst", ".txt", ".adoc", ".snap", ".lock", ".sum"}, ext)
 }

@@ -148,11 +148,11 @@ func (j judge) because(file string, units ...testcode.Unit) string {
 var (
 	// removesTests matches an instruction to remove tests, and the words between its verb and them.
 	removesTests = lazyre.New(`(?im)(?:^|[.:;]\s+|\band\s+)\W{0,6}(?:\w+\([\w-]+\):\s*)?(?:remove|delete|drop)\s+((?:[\w'-]+\s+){0,4}?)(?:tests?|specs?|assertions?)(?:[\s,;:)]|\.\s|\.?$)`)
-	// clause matches a word behind which tests are not what is removed: "remove the flag that the tests use".
+	// clause matches a word after which tests are no longer the object of the verb: "remove the flag that the tests use".
 	clause = lazyre.New(`(?i)\b(?:from|that|which|in|of|for|to|so|and|by|with|on|if|until|not|no|after|before)\b`)
 )
 
-// removal explains that an instruction of the batch is to remove tests; "" if none is.
+// removal returns an explanation if the batch asks to remove tests, else "".
 func (j judge) removal() string {
 	for _, m := range removesTests.FindAllStringSubmatch(j.s.Batch.Title+"\n"+j.s.Batch.Text, -1) {
 		if !clause.MatchString(m[1]) {
@@ -184,7 +184,7 @@ func (t *tale) wentElsewhere(u testcode.Unit) bool {
 	kept, all := 0, 0
 	for _, l := range u.Lines {
 		if len(l) < 12 {
-			continue // it does not distinguish tests
+			continue // too short to identify a test
 		}
 		all++
 		if now, read := t.balance[l]; read && now >= 0 {
@@ -194,13 +194,13 @@ func (t *tale) wentElsewhere(u testcode.Unit) bool {
 	return all > 0 && kept*10 >= all*6
 }
 
-// subjectGone reports whether a test uses a name that the product does not declare any more.
+// subjectGone reports whether a test uses a name that the product no longer declares.
 func (t *tale) subjectGone(u testcode.Unit) bool {
 	return slices.ContainsFunc(token.FindAllString(u.Text, -1), func(w string) bool { return t.gone[w] })
 }
 
-// cases reports whether the names and values of a test are in a test that is new or covers more cases, for example if
-// a test becomes a row of a table.
+// cases reports whether a new or extended test contains the names and values of a test, for example because the test
+// became a row of a table.
 func (t *tale) cases(u testcode.Unit) bool {
 	words := lists.Set(token.FindAllString(u.Text, -1))
 	if len(words) < 3 {

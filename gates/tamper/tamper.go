@@ -108,7 +108,7 @@ type judge struct {
 	tale *tale
 }
 
-// find adds a finding. What the user's own text asks for warns.
+// find adds a finding. If the user's own text asks for the change, it is only a warning.
 func (j judge) find(rule string, sev gates.Severity, path string, line int, fix, format string, args ...any) {
 	if j.s.Literal && sev == gates.Error {
 		sev = gates.Warning
@@ -183,7 +183,7 @@ type place struct {
 	unit testcode.Unit
 }
 
-// tests compares the tests of all files with each other: a moved test is not a removed one.
+// tests compares the tests of all files together, because a moved test is not a removed test.
 func (j judge) tests(files []gates.File) {
 	arrived := map[string][]place{} // tests that were not in that file before, by language and name
 	type pair struct {
@@ -235,7 +235,7 @@ func (j judge) tests(files []gates.File) {
 		case p.file.Status == gates.Deleted && left == 0 && len(p.old.Units) > 0:
 			j.comparison(p.file, p.old, p.now, moved, came)
 			continue
-		// its tests cannot be distinguished; the file exists
+		// the tests have no names, but the file exists
 		case p.file.Status == gates.Deleted && p.old.Opaque && j.tale.moved[path]:
 			continue
 		case p.file.Status == gates.Deleted && len(p.old.Units) == 0:
@@ -307,7 +307,7 @@ func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(test
 		}
 		sev := j.excused(j.unless(named, gates.Warning), f.Path, u)
 		if language.OfTest(f.Path) == language.Go && strings.HasPrefix(u.Name, "Benchmark") {
-			sev = gates.Note // it measures, and checks nothing
+			sev = gates.Note // a benchmark checks nothing
 		}
 		j.find("tamper/test-removed", sev, f.Path, 0,
 			"restore it, and make it pass",
@@ -346,7 +346,7 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 	if n.Skips > u.Skips {
 		sev := gates.Error
 		if j.s.Batch.Key == "" && len(platform.FindAllString(n.Text, -1)) > len(platform.FindAllString(u.Text, -1)) {
-			sev = gates.Note // people skip tests that cannot run somewhere; in a run, the tests that actually run decide
+			sev = gates.Note // people skip tests that cannot run on some systems; in a run, the executed tests decide
 		}
 		find("tamper/test-skipped", sev, "remove the skip, and make it pass", "the existing test %s is now skipped",
 			n.Name)
@@ -369,7 +369,7 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 		}
 		why := cmp.Or(j.tale.fewer(u, n), j.removal())
 		if why != "" || j.s.Batch.Key == "" && n.Asserts*2 >= u.Asserts {
-			sev = j.milder(sev) // one assertion less may check the same
+			sev = j.milder(sev) // one assertion fewer may check the same
 		}
 		find("tamper/fewer-assertions", sev, "restore the assertions", "the test %s has %s, it had %d before%s",
 			n.Name, count(n.Asserts, "assertion"), u.Asserts, why)
@@ -379,7 +379,7 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 	}
 }
 
-// platform matches a check of the system on which a test runs, and of short runs.
+// platform matches a check for the operating system, or for short test runs.
 var platform = lazyre.New(`\bruntime\.GO(?:OS|ARCH)\b|\btesting\.Short\(|\bsys\.platform\b|\bos\.name\b|\bplatform\.(?:system|machine)\b|\bprocess\.(?:platform|versions?)\b|\bRUBY_PLATFORM\b`)
 
 // disabled finds code that turns off whole files, or the runner.

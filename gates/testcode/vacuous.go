@@ -33,7 +33,7 @@ func (u Unit) Vacuous(lang string) string {
 	case lang == language.Python && raisesItself(lines), lang == language.Node && jsOwn.MatchString(u.Text):
 		return "it raises the error that it expects"
 	case onlyOnError(lang, u.Text):
-		return "all of its assertions are in the handler of an error, and nothing fails without one"
+		return "all its assertions are in the handler of an error, so it passes if there is no error"
 	}
 	for _, m := range tellsFake.FindAllStringSubmatch(u.Text, -1) {
 		fake := m[1] + m[2] + m[3]

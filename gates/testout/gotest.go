@@ -171,7 +171,7 @@ func (g *Go) testFailed(t goTest, why string) {
 	g.res.fail(f)
 }
 
-// testify prints a table for each failed assertion. Its rows for the place and the test repeat what is known.
+// testify prints a table for each failed assertion. The rows for the place and the test are redundant.
 var (
 	testifyKnown = lazyre.New(`(?m)^[ \t]*Error Trace:.*\n(?:[ \t]+\S+:\d+\n)*|^[ \t]*Test:[ \t]+\S+\n?`)
 	testifyLabel = lazyre.New(`(?m)^[ \t]*(?:Error|Messages):[ \t]+`)

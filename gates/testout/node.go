@@ -22,6 +22,8 @@ var (
 	mochaFile = lazyre.New(`\(([^()]+\.[cm]?[jt]sx?)\)$`)
 	jsSyntax  = lazyre.New(`^\s*SyntaxError: (.+?\.[cm]?[jt]sx?): .*\((\d+):(\d+)\)$`)
 	vitestAt  = lazyre.New(`^\s*File: (.+?):(\d+):(\d+)$`)
+	uvuSum    = lazyre.New(`^  (Total|Passed|Skipped): +(\d+)$`)
+	uvuBad    = lazyre.New(`^   FAIL +(?:\S.*?  )?"(.+)"$`)
 	avaSum    = lazyre.New(`^  \d+ (?:tests? (?:passed|failed|skipped|todo)|uncaught exceptions?)$`)
 	avaCase   = lazyre.New(`^  (✔|✘ \[fail\]:|- \[(?:skip|todo)\]) (?:\[expected fail\] )?(.+?)(?: \((?:\d+m )?[\d.]+m?s\))?$`)
 	avaBroken = lazyre.New(`^  Uncaught exception in (\S+)$`)
@@ -106,6 +108,27 @@ func Vitest(lines []string) Result {
 		f.at(jsPlace(below))
 		r.fail(f)
 	}
+	return r.summed()
+}
+
+// Uvu reads uvu. Its total is without the skipped tests.
+func Uvu(lines []string) Result {
+	var r Result
+	sum := map[string]int{}
+	for i, l := range lines {
+		if m := uvuSum.FindStringSubmatch(l); m != nil {
+			sum[m[1]] += number(m[2])
+			r.Known = r.Known || m[1] == "Passed"
+		}
+		if m := uvuBad.FindStringSubmatch(l); m != nil {
+			below := untilNext(lines[i+1:], uvuBad, uvuSum)
+			f := Failure{Name: m[1], Message: firstText(below, 3)}
+			f.at(jsPlace(below))
+			r.fail(f)
+		}
+	}
+	r.count(sum["Passed"], sum["Total"]-sum["Passed"], sum["Skipped"])
+	r.Known = r.Known && len(sum) == 3
 	return r.summed()
 }
 

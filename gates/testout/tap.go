@@ -12,6 +12,7 @@ import (
 var (
 	tapLine = lazyre.New(`^(\s*)(not ok|ok)\b(?:\s+(\d+))?(\s+-)?[ \t:]*(.*)$`)
 	tapHash = lazyre.New(`(?i)(?:^|\s)#\s*(skip|todo)\S*(?:\s+(.*))?$`)
+	tapSub  = lazyre.New(`^\s*# Subtest: (.+)$`)
 	tapTime = lazyre.New(`\s+# time=[\d.]+m?s$`) // of tap, and another one in each run
 	tapPlan = lazyre.New(`^1\.\.(\d+)(?:\s*#.*)?$`)
 	tapBail = lazyre.New(`^Bail out!\s*(.*)$`)
@@ -20,12 +21,14 @@ var (
 	batsBad = lazyre.New(`^ ✗ (.+)$`)
 )
 
-// TAP reads the Test Anything Protocol: bats, prove, tape, node --test and many shell suites. A skipped test and a
-// failing TODO are neither passed nor failed; a planned test without a result has failed.
+// TAP reads the Test Anything Protocol: bats, prove, tape, tap, node --test and many shell suites. A skipped test and a
+// failing TODO are neither passed nor failed; a planned test without a result has failed. Of subtests, the innermost
+// count, and not the file or the group that contains them; lines below a test that no "# Subtest" announces are its
+// assertions.
 func TAP(lines []string) Result {
 	var r Result
 	plans, planned, seen := 0, 0, 0
-	versioned, named := false, newCases()
+	versioned, cases := false, newCases()
 	for _, l := range lines {
 		if tapPlan.MatchString(l) {
 			plans++
@@ -33,10 +36,15 @@ func TAP(lines []string) Result {
 		}
 		versioned = versioned || strings.HasPrefix(l, "TAP version")
 	}
+	open := tapTests{{}}
 	for i, l := range lines {
 		if m := tapBail.FindStringSubmatch(l); m != nil && (plans > 0 || versioned || seen > 0) {
 			r.Failed++
 			r.fail(Failure{Name: "Bail out!", Message: "the suite bailed out: " + m[1]})
+			continue
+		}
+		if m := tapSub.FindStringSubmatch(l); m != nil {
+			open = append(open, tapTest{name: m[1]})
 			continue
 		}
 		m := tapLine.FindStringSubmatch(l)
@@ -49,24 +57,45 @@ func TAP(lines []string) Result {
 			mark = strings.ToLower(name[h[2]:h[3]])
 			name = strings.TrimSpace(name[:h[0]])
 		}
-		name = cmp.Or(tapTime.ReplaceAllString(name, ""), "test "+m[3])
+		name = tapTime.ReplaceAllString(name, "")
+		named := name != ""
+		name = cmp.Or(name, "test "+m[3])
 		status := Passed
 		switch {
 		case mark == "skip", mark == "todo" && m[2] == "not ok":
 			status = Skipped
 		case m[2] == "not ok":
 			status = Failed
-			if f, container := tapFailure(name, lines[i+1:]); !container {
+		}
+		top := m[1] == ""
+		if top {
+			seen++
+		}
+		test, announced := open.end(name, top)
+		in := &open[len(open)-1]
+		fails := test.fails
+		if test.tests == 0 || status == Failed && !fails { // it contains none, or failed by itself
+			fails = status == Failed
+			f := tapFailure(name, lines[i+1:])
+			if !top && !announced && (status != Skipped || !named || len(open) == 1) {
+				if fails && in.assertion == nil {
+					in.assertion = &f
+				}
+				continue
+			}
+			if a := test.assertion; a != nil {
+				f.Path, f.Line, f.Col, f.Message = a.Path, a.Line, a.Col, a.Name+": "+a.Message
+			}
+			if fails {
 				r.fail(f)
 			}
-		}
-		if m[1] == "" {
-			seen++
 			r.add(status, 1)
-			named.add(Case{Name: name, Status: status})
+			cases.add(Case{Name: name, Group: open.group(), Status: status})
 		}
+		in.tests++
+		in.fails = in.fails || fails
 	}
-	r.Known, r.Cases = seen > 0 || plans > 0, named.list
+	r.Known, r.Cases = seen > 0 || plans > 0, cases.list
 	if missing := planned - seen; plans > 0 && missing > 0 {
 		r.Failed += missing
 		r.fail(Failure{Name: "plan",
@@ -75,10 +104,49 @@ func TAP(lines []string) Result {
 	return r
 }
 
-// tapFailure reads the lines below a "not ok": a YAML block, or the comments that bats writes. It also reports whether
-// the test is only the container of tests that failed.
-func tapFailure(name string, below []string) (f Failure, container bool) {
-	f = Failure{Name: name}
+// tapTest is a test whose subtests or assertions are being read.
+type tapTest struct {
+	name      string
+	tests     int  // that it contains
+	fails     bool // one of those
+	assertion *Failure
+}
+
+// tapTests are the open tests, each in the one before; the first is the suite.
+type tapTests []tapTest
+
+// end removes and returns the test of a line with a result, and reports whether a "# Subtest" announced it. A line at
+// the top ends all.
+func (t *tapTests) end(name string, top bool) (tapTest, bool) {
+	at := len(*t) - 1
+	if top {
+		at = min(at, 1)
+	}
+	if at == 0 || !top && (*t)[at].name != name {
+		return tapTest{}, false
+	}
+	test := (*t)[at]
+	for _, inner := range (*t)[at+1:] {
+		test.tests += inner.tests
+		test.fails = test.fails || inner.fails
+		test.assertion = cmp.Or(test.assertion, inner.assertion)
+	}
+	*t = (*t)[:at]
+	return test, true
+}
+
+// group joins the names of the open tests.
+func (t tapTests) group() string {
+	var names []string
+	for _, test := range t[1:] {
+		names = append(names, test.name)
+	}
+	return strings.Join(names, " > ")
+}
+
+// tapFailure reads the lines below a "not ok": a YAML block, or the comments that bats writes.
+func tapFailure(name string, below []string) Failure {
+	f := Failure{Name: name}
 	var notes []string
 	for i, l := range below[:min(len(below), 60)] {
 		t := strings.TrimSpace(l)
@@ -116,12 +184,10 @@ func tapFailure(name string, below []string) (f Failure, container bool) {
 			f.Line = number(val)
 		case "error", "message":
 			f.Message = cmp.Or(f.Message, val)
-		case "failureType":
-			container = val == "subtestsFailed"
 		}
 	}
 	f.Message = cmp.Or(f.Message, firstText(notes, 4), "not ok")
-	return f, container
+	return f
 }
 
 var placeEnd = lazyre.New(`^(?:file://)?(.+?):(\d+)(?::(\d+))?$`)

@@ -197,7 +197,8 @@ func runners(lines []string) Result {
 			sum = sum.Add(Prove(lines))
 		}
 	}
-	for _, read := range []func([]string) Result{Jest, Vitest, Mocha, Ava, Pytest, Unittest, Cargo, Maven, Ant, GoText, BatsPretty,
+	for _, read := range []func([]string) Result{Jest, Vitest, Mocha, Ava, Uvu, Pytest, Unittest, Cargo, Maven, Ant,
+		GoText, BatsPretty,
 		Examples, Minitest, ShUnit, Swift, Dotnet, Gradle, PHPUnit, ExUnit, Dart, Listed} {
 		sum = sum.Add(read(lines))
 	}

@@ -72,6 +72,12 @@ func TestSamples(t *testing.T) {
 		"tap-bail.txt": {passed: 1, failed: 2,
 			failures: []failure{{"Bail out!", "", 0, "no database", false}, {"plan", "", 0, "2 tests", false}}},
 		"tap-skipall.txt": {},
+		"tap-16.3.10.txt": {passed: 2, failed: 1, skipped: 1,
+			failures: []failure{{"subs", "tt/a.js", 3, "two is one", false}}},
+		"uvu-0.5.6.txt": {passed: 4, failed: 2, skipped: 1, failures: []failure{
+			{"subs", "/work/calc/test/a.js", 5, "Expected values to be strictly equal", false},
+			{"throws", "/work/calc/test/a.js", 9, "boom", false},
+		}},
 		"bats.txt": {passed: 1, failed: 1, skipped: 1,
 			failures: []failure{{"adds numbers", "tests/a.bats", 9, "failed", false}}},
 		"bats-pretty.txt": {passed: 1, failed: 1, skipped: 1,

@@ -68,7 +68,7 @@ func ExactlyOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return Usage(fmt.Errorf("%s takes one argument, %s, but got %d: %s", cmd.CommandPath(), what, len(args),
-				strings.Join(args, ", ")), "quote an argument that contains blanks; see: %s --help", cmd.CommandPath())
+				strings.Join(args, ", ")), "quote an argument that contains spaces; see: %s --help", cmd.CommandPath())
 		}
 		if len(args) == 0 {
 			return Usage(fmt.Errorf("%s needs %s", cmd.CommandPath(), what), "see: %s --help", cmd.CommandPath())

@@ -97,7 +97,7 @@ func (e *Edit) read(lines []string, start, width int) (int, error) {
 			return i, nil
 		}
 		if w, ok := marker(lines[i], '<', "SEARCH"); ok && w == width {
-			return 0, fmt.Errorf("line %d: an edit block begins within the one of line %d, which has no end", i+1, start+1)
+			return 0, fmt.Errorf("line %d: an edit block begins inside the block of line %d, which has no end", i+1, start+1)
 		}
 		into.WriteString(lines[i])
 	}

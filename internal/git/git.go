@@ -31,7 +31,7 @@ var (
 
 	// These are an ErrNotRepo as well: runplan cannot work there.
 	ErrBare    = fmt.Errorf("%w with files: this one is bare", ErrNotRepo)
-	ErrForeign = fmt.Errorf("%w of this user; git refuses those of other users", ErrNotRepo)
+	ErrForeign = fmt.Errorf("%w of this user; git refuses repositories of other users", ErrNotRepo)
 )
 
 // Repo is the user's repository.

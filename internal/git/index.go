@@ -32,7 +32,8 @@ func (w *Workspace) knowIndex(tree string) {
 	}
 }
 
-// indexIs reports whether the index is byte for byte one that has tree. If it is not, it may still have that tree.
+// indexIs reports whether the index has not changed, byte for byte, since it was known to have tree. If it returns
+// false, the index may still have this tree.
 func (w *Workspace) indexIs(tree string) bool {
 	if w.index.tree != tree || tree == "" {
 		return false

@@ -16,7 +16,7 @@ type row struct {
 	pid, ppid, pgrp, session int
 	state                    byte
 	start                    uint64 // clock ticks since boot
-	memory                   bool   // false for a thread of the kernel
+	memory                   bool   // false for a kernel thread
 	program                  program
 }
 

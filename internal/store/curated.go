@@ -160,7 +160,8 @@ func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) 
 	what := fmt.Sprintf("make %s the active adapter of stage %s", a.Tag, a.Stage)
 	if a.Stage == "" || strings.TrimSpace(a.Tag) == "" || a.Version < 1 || a.BaseModel != "coding" &&
 		a.BaseModel != "reasoning" {
-		return fmt.Errorf("%s: it needs a stage, a tag, a version from 1 and the base coding or reasoning, but has %+v", what,
+		return fmt.Errorf("%s: an adapter needs a stage, a tag, a version from 1 and the base coding or reasoning; this one has %+v",
+			what,
 			a)
 	}
 	return c.change(ctx, what, func(ctx context.Context, tx *sql.Tx) error {

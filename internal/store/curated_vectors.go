@@ -12,7 +12,7 @@ import (
 type Unembedded struct {
 	Chunk
 	TextHash string // of its file
-	Hash     string // of its own text; the caller sets it
+	Hash     string // hash of the text of the chunk; the caller sets it
 }
 
 // Unembedded returns the chunks of a repository that have no vector of a model, by path and position.

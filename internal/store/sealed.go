@@ -54,7 +54,7 @@ func (j *Journal) link(ctx context.Context, tx *sql.Tx, records []Record) (*chai
 	next := &chainHead{Chain: head.Chain, file: head.file}
 	for i, r := range records {
 		if r.Run != run {
-			return nil, fmt.Errorf("records of the runs %s and %s in one write", run, r.Run)
+			return nil, fmt.Errorf("one write must not contain records of two runs: %s and %s", run, r.Run)
 		}
 		records[i].Seal = j.seal.Sum(seal.Event, r.fields(next.Sum)...)
 		next.Chain = seal.Chain{Seq: r.Seq, Sum: records[i].Seal}
@@ -182,7 +182,7 @@ func (c *Check) take(s *seal.Seal, r sealedRow, head seal.Chain, headKnown bool)
 	bad := func(why string) { c.Bad = &BadRow{r.Run, r.Seq, why} }
 	switch {
 	case r.Seq != c.Last.Seq+1:
-		bad(fmt.Sprintf("does not follow on event %d: events between them were removed", c.Last.Seq))
+		bad(fmt.Sprintf("does not follow event %d: events between them were removed", c.Last.Seq))
 	case r.Seal == "":
 		bad("carries no seal: another program added it")
 	case !s.Check(r.Seal, seal.Event, r.fields(c.Last.Sum)...):

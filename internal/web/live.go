@@ -42,7 +42,7 @@ func Version(parts []Part) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// The times of a stream.
+// The intervals of a stream.
 const (
 	lookEvery  = 300 * time.Millisecond // how often the server checks the page for changes
 	aliveEvery = 15 * time.Second       // how often an idle stream sends a keep-alive

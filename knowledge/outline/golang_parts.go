@@ -13,8 +13,8 @@ type goPart struct {
 	Outline
 	methods []goMethod
 	used    map[string][]string // qualifier → names selected from it
-	clause  int                 // lines of an added package clause
-	alone   bool                // it parses differently in its file, so the file must be read as a whole
+	clause  int                 // number of lines of the package clause that was added to the piece
+	alone   bool                // the piece parses differently in its file, so the file must be read as a whole
 	size    int                 // approximate size of the source in bytes
 }
 

@@ -54,7 +54,7 @@ const (
 	pythonEnd     pythonKind = iota // of the file
 	pythonLine                      // end of a logical line
 	pythonName                      // not a keyword
-	pythonKeyword                   // not one that is a value
+	pythonKeyword                   // a keyword other than None, True and False
 	pythonNumber
 	pythonText
 	pythonOperator // or punctuation

@@ -78,7 +78,7 @@ func findClues(text string) clues {
 	return c
 }
 
-// Mentions returns the code names in a text, certain ones first, and its significant words. It looks nothing up.
+// Mentions returns the code names in a text, certain ones first, and its significant words. It does not look them up.
 func Mentions(text string) (names, words []string) {
 	c := findClues(text)
 	for _, sure := range []bool{true, false} {

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// names knows the files of the index and of the tree.
+// names holds the names of the files in the index and in the tree.
 type names struct {
 	files  map[string]store.File
 	byBase map[string][]string // indexed paths by base name

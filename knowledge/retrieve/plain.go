@@ -94,8 +94,8 @@ func plainWords(text string, take func(string)) {
 	}
 }
 
-// counter counts words in texts. For all text in ASCII, it finds the words of [plainWords] without that function's
-// allocations: a search counts the words of all code.
+// counter counts words in texts. It finds the same words as [plainWords], but needs no allocations for ASCII, because a
+// search counts the words of all code.
 type counter struct {
 	at     map[string]int
 	likely [256]uint64 // lengths of the words with a first byte

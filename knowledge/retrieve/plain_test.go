@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 )
 
-// Text in ASCII is counted in another way than other text, with the same result.
+// ASCII text is counted by other code than other text, with the same result.
 func TestWordsAreCountedInAnyText(t *testing.T) {
 	task := "load HTTP config loadHTTPConfig größe x9 __init__ load_config A B go größeMax"
 	words := PlainWords(task)

@@ -149,7 +149,7 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 			reason += "; the model: " + string(d)
 		case x.symbol != nil && x.symbol.score >= weightNamed, x.symbol == nil && x.file.Sure && x.file.Tier <= 1:
 			detail = Primary
-			reason += "; not judged, and the task names it"
+			reason += "; not judged by the model, but the task names it"
 		case skipped[i] != "":
 			reason += "; not judged: " + skipped[i]
 		default:

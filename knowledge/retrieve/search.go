@@ -554,8 +554,8 @@ func (r Ranked) reason() string {
 		fNamed: "the task names a symbol in it", fPath: "the task names its file",
 		fMessages: "commits with words of the task touched its file",
 		fTogether: "its file changes together with the best ones", fLinks: "its file imports the best ones or is imported",
-		fRecent: "its file changed lately", fNear: "is next to words of the task",
-		fMeaning: "its vector is like that of the task"}
+		fRecent: "its file changed recently", fNear: "is next to words of the task",
+		fMeaning: "its vector is similar to the vector of the task"}
 	var all []part
 	for i, f := range r.Features {
 		if w := f * weights[i]; w > 0.1 && texts[i] != "" {

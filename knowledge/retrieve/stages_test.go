@@ -228,7 +228,7 @@ func TestInventedCandidatesAreRefused(t *testing.T) {
 	table := decisions(t, b)
 	// The package also contains the imports of the file.
 	if len(pkg.Parts) != 2 || pkg.Parts[0].Kind != kindHead || pkg.Parts[1].Symbol != "Total" ||
-		pkg.Parts[1].Detail != Primary || !strings.Contains(pkg.Parts[1].Why, "not judged, and the task names it") {
+		pkg.Parts[1].Detail != Primary || !strings.Contains(pkg.Parts[1].Why, "not judged by the model, but the task names it") {
 		t.Errorf("%+v\n%s", pkg.Parts, table)
 	}
 	notes := strings.Join(pkg.Notes, "\n")

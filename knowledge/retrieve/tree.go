@@ -164,7 +164,7 @@ func (t *tree) list(ctx context.Context) ([]string, error) {
 }
 
 // errNoOutline reports that a file changed since it was indexed and cannot be outlined without ast-grep.
-var errNoOutline = errors.New("it changed since the index, and only ast-grep could outline it again")
+var errNoOutline = errors.New("the file changed since it was indexed, and only ast-grep can outline it again")
 
 // outline returns the symbols of a file in its present state.
 func (t *tree) outline(ctx context.Context, s *source) (outline.Outline, error) {

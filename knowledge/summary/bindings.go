@@ -82,7 +82,7 @@ func (m *maker) holds(symbol int, owner string) string {
 
 var clientModule = lazyre.New(`(?:^|[./])(?:\w*_)?clients?(?:$|[./])`)
 
-// fromClients reports whether a name was imported from a package of clients of this project.
+// fromClients reports whether a name was imported from one of the project's client packages.
 func (m *maker) fromClients(name string) bool {
 	first, _, _ := strings.Cut(name, ".")
 	return slices.ContainsFunc(m.o.Imports, func(i outline.Import) bool {

@@ -45,8 +45,8 @@ func (d *document) collectTests(s *section) []testItem {
 	return items
 }
 
-// checkAll gives each item of a test plan to the batch whose files it names. Items for no batch, or for several, go
-// into a new batch after the batches of the test plan.
+// checkAll adds each item of a test plan to the batch whose files the item names. Items for no batch or for several
+// batches are put into a new batch, which waits for the batches of the test plan.
 func (d *document) checkAll(items []testItem) {
 	var rest []testItem
 	for _, it := range items {

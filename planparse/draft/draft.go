@@ -125,7 +125,7 @@ func Title(text, none string) string {
 	return cmp.Or(text, none)
 }
 
-// image and link match what has a text and a target: "[text](url)", "[text][name]". A link may be around an image.
+// image and link match markup with a text and a target: "[text](url)", "[text][name]". A link may contain an image.
 var (
 	image = lazyre.New(`!\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])`)
 	link  = lazyre.New(`\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])`)
@@ -179,7 +179,7 @@ func prose(text string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// plainPath matches paths that the parser reads as they are, as nearly all are.
+// plainPath matches paths that the parser reads unchanged, as it does for nearly all paths.
 var plainPath = lazyre.New(`^\w[\w-]*(?:[/.]\w[\w-]*)*\.[a-z]+$`)
 
 // pathOf normalizes a path. It fails if a plan cannot express the path.
@@ -213,7 +213,7 @@ func (a Plan) Markdown() (string, error) {
 	return "", fmt.Errorf("%w: %w", ErrUnusable, err)
 }
 
-// Readable does what [Plan.Markdown] does, but returns only the error. A plan with its prose in fences is parsed
+// Readable checks a plan like [Plan.Markdown], but returns only the error. It puts prose in fences, which is parsed
 // faster.
 func (a Plan) Readable() error {
 	if a.readsAs(a.markdown(true)) == nil {
@@ -303,7 +303,7 @@ func harmless(text string) bool {
 		p.Batches[1].Title == "w"
 }
 
-// instructs reports whether a batch has an instruction to runplan that no draft writes.
+// instructs reports whether a batch contains an instruction to runplan that drafts never contain.
 func instructs(b *planparse.Batch) bool {
 	return len(b.Steps)+len(b.Regression)+b.Mutants > 0 || b.EstimateMS > 0 || b.Approve || b.TestFirst || b.Critical ||
 		b.ParallelSafe || b.When != "" ||

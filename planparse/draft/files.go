@@ -43,7 +43,7 @@ func (d *document) mentions(text string) []mention {
 	return out
 }
 
-// verbIn returns the verb for a path: the last one before it, or one at the start of its line or item.
+// verbIn returns the verb for a path: the last verb before the path, or a verb at the start of its line or item.
 func verbIn(before, after string) string {
 	verb, at := "", -1
 	for _, v := range []struct {

@@ -35,7 +35,7 @@ func (d *document) order() {
 	}
 }
 
-// needed omits batches that another one of the list needs anyway.
+// needed omits batches on which another batch of the list already depends.
 func (d *document) needed(list []int) []int {
 	var before func(n int, seen map[int]bool)
 	before = func(n int, seen map[int]bool) {

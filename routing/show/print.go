@@ -67,7 +67,7 @@ func Print(w io.Writer, p *planparse.Plan, d routing.Decision, o PrintOptions) e
 	return err
 }
 
-// text is a page in the making.
+// text collects the lines of a page.
 type text struct {
 	bytes.Buffer
 	width int

@@ -69,7 +69,7 @@ func TestRecord(t *testing.T) {
 	must(t, s.Record("integration wiring", "missing import", day(2), Origin{}))
 	must(t, s.Record("integration wiring", "lint", day(2), Origin{}))
 	must(t, s.Record("integration wiring tests", "lint", day(3), Origin{}))
-	must(t, s.Won("Integration Wiring", "missing import", "other than before: a.py\n(+1 -0 lines)"))
+	must(t, s.Won("Integration Wiring", "missing import", "with changes in a.py\n(+1 -0 lines)"))
 	must(t, s.Won("Integration Wiring", "timeout", "nothing known"))
 	must(t, s.Won("Integration Wiring", "lint", ""))
 	want := `[
@@ -78,7 +78,7 @@ func TestRecord(t *testing.T) {
     "failure_type": "missing import",
     "frequency": 3,
     "last_seen": "2026-03-04",
-    "winning_fix": "other than before: a.py (+1 -0 lines)"
+    "winning_fix": "with changes in a.py (+1 -0 lines)"
   },
   {
     "batch_title_pattern": "integration wiring",

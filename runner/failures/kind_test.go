@@ -100,9 +100,9 @@ func TestFix(t *testing.T) {
 		files []git.LineCount
 		want  string
 	}{
-		{[]git.LineCount{file("b.go", 1, 1), file("a.go", 2, 0)}, "other than before: a.go, b.go (+3 -1 lines)"},
+		{[]git.LineCount{file("b.go", 1, 1), file("a.go", 2, 0)}, "with changes in a.go, b.go (+3 -1 lines)"},
 		{[]git.LineCount{file("a", 9, 0), file("b", 0, 0), file("c", 0, 0), file("d", 0, 0), file("e", 0, 0), file("f", 0, 0)},
-			"other than before: a, b, c, d and 2 more (+9 -0 lines)"},
+			"with changes in a, b, c, d and 2 more (+9 -0 lines)"},
 		{nil, ""},
 	}
 	for _, tt := range tests {
@@ -140,9 +140,9 @@ func TestObserver(t *testing.T) {
 	}
 	want := []Pattern{
 		{Title: "integration wiring", Type: "lint", Frequency: 2, LastSeen: "2026-03-05",
-			WinningFix: "other than before: t3.go (+2 -1 lines)"},
+			WinningFix: "with changes in t3.go (+2 -1 lines)"},
 		{Title: "integration wiring", Type: "timeout", Frequency: 1, LastSeen: "2026-03-05",
-			WinningFix: "other than before: base.go (+2 -1 lines)"},
+			WinningFix: "with changes in base.go (+2 -1 lines)"},
 	}
 	if d := cmp.Diff(want, all(t, s), plainRows); d != "" {
 		t.Error(d)

@@ -239,7 +239,7 @@ func fixOf(files []git.LineCount) string {
 	}
 	names := lists.Map(files, func(f git.LineCount) string { return f.Path })
 	slices.Sort(names)
-	return line(fmt.Sprintf("other than before: %s (+%d -%d lines)", phrase.Few(names, namedFiles),
+	return line(fmt.Sprintf("with changes in %s (+%d -%d lines)", phrase.Few(names, namedFiles),
 		lists.Sum(files, func(f git.LineCount) int { return f.Added }),
 		lists.Sum(files, func(f git.LineCount) int { return f.Removed })), maxFix)
 }

@@ -27,8 +27,8 @@ const MaxFile = 64 << 20
 // folder. Errors include [fs.ErrNotExist].
 func (l Layout) Read(name string, limit int) ([]byte, error) { return rooted.Read(l.Root, name, limit) }
 
-// ErrFileChanged means that a file of an attempt is not the one of the journal.
-var ErrFileChanged = errors.New("the file is not the one of the journal")
+// ErrFileChanged means that a file of an attempt differs from the journal.
+var ErrFileChanged = errors.New("the file differs from the journal")
 
 // Attached reads a file of the attempt that an event reports on, such as [BriefFile]. A file of which the event has the
 // hash must be the same; otherwise the error is [ErrFileChanged].

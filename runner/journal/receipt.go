@@ -56,8 +56,8 @@ type GateReceipt struct {
 	Warnings   []string         `json:"warnings,omitempty"` // in words
 }
 
-// ErrReceiptChanged means that a receipt is not the one of the journal.
-var ErrReceiptChanged = errors.New("the receipt is not the one of the journal")
+// ErrReceiptChanged means that a receipt differs from the journal.
+var ErrReceiptChanged = errors.New("the receipt differs from the journal")
 
 // ReadReceipt returns the receipt of a batch. sum is its SHA-256, which the event of the merge has as its fingerprint.
 // Errors include [fs.ErrNotExist] and [ErrReceiptChanged].

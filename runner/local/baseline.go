@@ -41,8 +41,8 @@ type Baseline struct {
 	// change may be the base of the next one.
 	Learn func(info gates.Info, s gates.Subject, r gates.Report)
 
-	rooms *Rooms // nil makes some
-	mine  bool   // they must be closed
+	rooms *Rooms // nil: created when needed
+	mine  bool   // the baseline created the rooms and must close them
 	mu    sync.Mutex
 	room  *room.Room
 	gates []gates.Gate
@@ -54,7 +54,7 @@ type Baseline struct {
 	plain *Baseline
 }
 
-// At names the base for people.
+// At returns a name of the base for people.
 func (b *Baseline) At() string { return b.Subject.Base[:min(len(b.Subject.Base), 10)] }
 
 // Around wraps the gates so that existing findings count as known.
@@ -70,7 +70,7 @@ func (b *Baseline) Around(list []gates.Gate) []gates.Gate {
 	return out
 }
 
-// knowing tells a gate which tests failed on the base.
+// knowing runs a gate that gets the names of the tests that failed on the base.
 type knowing struct {
 	gates.Gate
 	base *Baseline
@@ -86,7 +86,7 @@ func (k knowing) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 	return rep, err
 }
 
-// failed returns the tests of a gate that fail on the base, if that is known without running it.
+// failed returns the tests of a gate that fail on the base, if they are known without running the gate.
 func (b *Baseline) failed(ctx context.Context, gate gates.Info) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,7 +119,7 @@ func (b *Baseline) onBase(ctx context.Context) (gates.Subject, error) {
 	return s, nil
 }
 
-// fresh is look without cached results, for callers that need the gate's effect on the room.
+// fresh runs the gate like look, but without cached results, for callers that need the gate's effect on the room.
 func (b *Baseline) fresh(ctx context.Context, now gates.Info) (gates.Report, error) {
 	recall := b.Recall
 	b.Recall = nil
@@ -127,7 +127,7 @@ func (b *Baseline) fresh(ctx context.Context, now gates.Info) (gates.Report, err
 	return b.look(ctx, now)
 }
 
-// look runs the gate with a name on the base.
+// look runs a gate on the base, or returns its cached report.
 func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -203,7 +203,7 @@ func (b *Baseline) Suites(ctx context.Context) ([]string, error) {
 	}
 	var names []string
 	for _, g := range b.gates {
-		if info := g.Info(); gates.IsSuite(info.Name) && info.Command != "" { // without one there is no suite to run
+		if info := g.Info(); gates.IsSuite(info.Name) && info.Command != "" { // without a command there is no suite to run
 			names = append(names, info.Name)
 		}
 	}
@@ -252,11 +252,11 @@ func (b *Baseline) Close(ctx context.Context) error {
 	return errors.Join(err, rooms.Close(ctx))
 }
 
-// Lend returns the folder and the environment of a room with the base's dependencies and the files of tree, or those of
-// the base if tree is "". The caller may write to it. done closes b.
+// Lend returns the folder and the environment of a room with the base's dependencies and the files of tree; "" means
+// the base's tree. The caller may write to it. done closes b.
 func (b *Baseline) Lend(ctx context.Context, tree string) (dir string, env []string, done func(), err error) {
 	b.tree = tree
-	done = func() { // also after the time of ctx
+	done = func() { // also if ctx has ended
 		if err := b.Close(context.WithoutCancel(ctx)); err != nil {
 			b.Note(err.Error())
 		}
@@ -282,7 +282,7 @@ func (w *work) asked(b *planparse.Batch, base string) []gates.Gate {
 	return list
 }
 
-// promising returns the settings of the gates with the settings that compare a batch with the plan's promises.
+// promising adds to the settings of the gates what the promise gates need to compare a batch with the plan.
 func (w *work) promising(b *planparse.Batch, o promise.Options) gates.Settings {
 	s := w.GateConfig
 	if s.Promises.Off {

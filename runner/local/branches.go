@@ -125,7 +125,7 @@ func UnverifiedBranch(slug, commit string) string {
 }
 
 // Rewind moves the run branch back to its position after the event upTo. It returns the branch that keeps the removed
-// commits; "" if it was already there. Call it before later events are removed, because they may be the only record of
+// commits; "" if no commit was removed. Call it before later events are removed, because they may be the only record of
 // later merges.
 func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, upTo int) (kept string, err error) {
 	var recorder *runner.Recorder
@@ -194,21 +194,21 @@ func (w *work) tidyStashes(ctx context.Context, branch string, before []git.Stas
 		}
 	}
 	for _, s := range before {
-		if !slices.Contains(after, s) && !strings.Contains(s.Message, "n "+ofRuns) { // those of other agents are dropped too
+		if !slices.Contains(after, s) && !strings.Contains(s.Message, "n "+ofRuns) { // may be another agent's
 			w.Note(fmt.Sprintf("the stash %q disappeared since the agent began; if you did not drop it: git stash "+
 				"store -m %q %s", s.Message, s.Message, s.Hash))
 		}
 	}
 }
 
-// madeOn reports whether a stash was made on a branch whose name begins so.
+// madeOn reports whether a stash was made on a branch whose name begins with branch.
 func madeOn(e git.Stash, branch string) bool {
 	// "WIP on BRANCH: …", or "On BRANCH: …" if the agent gave a message
 	return strings.HasPrefix(e.Message, "WIP on "+branch) || strings.HasPrefix(e.Message, "On "+branch)
 }
 
-// sweepStashes removes the remaining stashes of agents when no agent is running. While several run, the list may
-// change at any time.
+// sweepStashes removes the remaining stashes of agents. Call it when no agent is running, because agents can change the
+// list.
 func (w *work) sweepStashes(ctx context.Context) {
 	list, err := w.Repo.Stashes()
 	if err != nil {
@@ -251,7 +251,7 @@ func (w *work) dropStash(ctx context.Context, e git.Stash) error {
 		_, last = w.Repo.Run(ctx, "stash", "drop", "--quiet", fmt.Sprintf("stash@{%d}", len(list)-1-i))
 	}
 	if last == nil {
-		last = errors.New("others kept changing the list")
+		last = errors.New("other programs kept changing the list")
 	}
 	return fmt.Errorf("drop the stash %q: %w", e.Message, last)
 }

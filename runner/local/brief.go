@@ -49,7 +49,8 @@ func (w *work) brief(ctx context.Context, s *Space, found func() (briefing.Input
 	}
 	in.Style = w.style(ctx, s.Dir)
 	composed := briefing.Compose(in)
-	// The block has no probable secrets; these are the secrets of this machine. The text of the plan stays unchanged.
+	// The block no longer has probable secrets; this removes the known secrets of this machine. The plan's text is
+	// unchanged.
 	composed.Block = w.redact.String(composed.Block)
 	return composed, err
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// lastWord adds the reports and the patch of the last failed candidate to the end of a tournament without a
-// winner. The next attempt learns from them as from any failed attempt.
+// lastWord adds the reports and the patch of the last failed candidate to the end of a tournament without a winner. The
+// next attempt gets them like those of any failed attempt.
 func (w *work) lastWord(c runner.Command, e *runner.Event, r round) error {
 	for n := len(r.slots) + 1; n > 0; n-- {
 		for _, ev := range []runner.Event{r.gated[n], r.executed[n]} {

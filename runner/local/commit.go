@@ -39,7 +39,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 		return e, fmt.Errorf("commit batch %s: %w", c.Batch, err)
 	}
 	if below == c.Tree && literal(w.Agent) {
-		// The repository already contains all that the plan spells out: usually the plan was merged before. The
+		// The repository already contains all literal blocks of the batch, usually because the plan was merged before. The
 		// existing commit is the proof of the batch.
 		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK, "its result already exists, so there is nothing to commit"
 		return e, nil
@@ -51,7 +51,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	at, now := w.refs.move(branch), unknown
 	defer func() { at(now) }()
 	hooks := w.shift(c, space, "the commit")
-	w.begin(hooks, false) // hooks that appeared during agents or gates do not run
+	w.begin(hooks, false) // hooks that were added while agents or gates ran do not run
 	defer w.adopt(hooks)
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: append(append([]string{"git"}, w.Repo.OwnHooks(ctx)...), "commit", "--quiet", "--allow-empty",
@@ -74,7 +74,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if !res.OK() || head == c.Base {
 		how := res.How()
 		if tree, err := space.Restage(ctx); err == nil && tree != c.Tree && !res.OK() {
-			// As formatters do below pre-commit: they refuse the commit, so that a person looks at their changes.
+			// A formatter under pre-commit does this: it refuses the commit, so that a person looks at its changes.
 			space.Tree = ""
 			e.Outcome, e.Reason = runner.OutcomeChanged, hookChanged
 			e.Commit, e.Tree, err = w.candidate(ctx, c.Batch, c.Base, tree)
@@ -119,7 +119,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	return e, nil
 }
 
-// committed finds the commit of an earlier try that was cut off before it could be written down.
+// committed finds the commit of an earlier try that was killed before it recorded the commit.
 func (w *work) committed(ctx context.Context, branch string, b *planparse.Batch, c runner.Command) (string, bool) {
 	head, err := w.Repo.Resolve(ctx, "refs/heads/"+branch)
 	if err != nil || head == "" || head == c.Base {
@@ -148,7 +148,7 @@ func CommitMessage(b *planparse.Batch, plan, run, agent, proof string) string {
 // maxFooter is the length of a line that commitlint accepts by default.
 const maxFooter = 100
 
-// folded divides a trailer into lines. The second and later ones begin with a space, as git expects.
+// folded divides a trailer into lines. All lines except the first begin with a space, as git expects.
 func folded(trailer string) string {
 	var b strings.Builder
 	length := 0
@@ -209,7 +209,8 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	tip := unknown
 	defer func() { atMain(tip); atBatch("") }()
 	updates := []git.RefUpdate{{Ref: main, New: c.Commit, Old: c.Base}, {Ref: batch, Old: c.Commit}}
-	// The workspace is on the branch to delete. If it cannot be detached in the same step, it is detached afterwards.
+	// The workspace has the branch to delete checked out. If it cannot be detached in the same transaction, it is detached
+	// afterwards.
 	defer w.pool.Rest(c.Batch, false)
 	off := w.pool.Detaching(c.Batch, c.Commit)
 	if err = w.Repo.UpdateRefs(ctx, slices.Concat(updates, off)...); err != nil && len(off) > 0 {

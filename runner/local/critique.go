@@ -38,7 +38,7 @@ func (s stepping) Step(step agents.Step) {
 	}
 }
 
-// critic starts to check an attempt. It does not check script agents, whose work the plan spells out.
+// critic starts to check an attempt. It does not check script agents, because the plan contains their work literally.
 func (w *work) critic(ctx context.Context, dir string, b *planparse.Batch, agent agents.Agent,
 	obs agents.Observer) stepping {
 	if w.Critic == nil || literal(agent) {
@@ -83,8 +83,8 @@ func (w *work) seen(c runner.Command) (journal.Critique, bool) {
 	return seen, true
 }
 
-// critique returns the report on the steps of the attempt, to add to the reports of its gates. It is advice: it
-// never fails a batch, whatever the file says.
+// critique returns the report on the steps of the attempt, to add to the reports of its gates. The report is advice: it
+// never fails a batch, whatever the file contains.
 func (w *work) critique(c runner.Command) []gates.Report {
 	seen, ok := w.seen(c)
 	if !ok {

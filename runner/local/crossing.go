@@ -17,11 +17,11 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// crossBudget limits the time for running candidates' tests on each other. An author whose tests did not run
-// everywhere by then is omitted as a whole, so that no candidate is judged by a part.
+// crossBudget limits the time for running candidates' tests on each other. If the tests of an author did not run on all
+// trees in this time, all of them are omitted, so that every candidate is judged by the same tests.
 const crossBudget = 10 * time.Minute
 
-// crossing runs the tests of each candidate that passed on the code of the others and of the base.
+// crossing runs the tests of each candidate that passed on the code of the other candidates and of the base.
 type crossing struct {
 	w     *work
 	c     runner.Command
@@ -31,7 +31,7 @@ type crossing struct {
 	tests []sampling.CrossTest
 }
 
-// cross adds evidence to the candidates that passed, if at least two of them left different files and the project has a
+// cross adds evidence to the candidates that passed, if at least two of them have different trees and the project has a
 // test suite. first is the attempt before the tournament. The next round of the same tournament gets the same evidence.
 func (w *work) cross(ctx context.Context, c runner.Command, cands []sampling.Candidate, first runner.Event) error {
 	key := fmt.Sprintf("%s %d", c.Batch, c.Attempt)
@@ -77,7 +77,7 @@ func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.
 		return nil, fmt.Errorf("compare the candidates of batch %s: %w", c.Batch, err)
 	}
 	authors := slices.Clone(x.cands)
-	if first.Base == c.Base { // its tests are number 0: its author does not compete
+	if first.Base == c.Base { // number 0 marks the tests of an author that does not compete
 		authors = append(authors, sampling.Candidate{Tree: first.Tree})
 	}
 	for _, author := range authors {
@@ -97,7 +97,7 @@ func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.
 			continue
 		}
 		if !whole {
-			w.Note(fmt.Sprintf("the tests of %s of batch %s are ignored: %s were not enough to run them on the others",
+			w.Note(fmt.Sprintf("the tests of %s of batch %s are ignored: %s were not enough to run them on the other candidates",
 				nameOf(author), c.Batch, crossBudget))
 		}
 	}
@@ -125,7 +125,7 @@ func (x *crossing) changesTests(ctx context.Context, author sampling.Candidate) 
 	return false, nil
 }
 
-// author runs one candidate's tests on the base and on the others. whole is false if there was no time for all of it.
+// author runs one candidate's tests on the base and on the other candidates. whole is false if the time was too short.
 func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole bool, err error) {
 	var found []sampling.CrossTest
 	for _, g := range x.w.suitesOf(x.w.Repo.Root) {
@@ -146,8 +146,8 @@ func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole
 			return false, err
 		}
 		old := lists.SetBy(there, func(c testout.Case) string { return c.Key() })
-		// A test that a candidate's own code fails would have stopped it. The attempt before the tournament may have failed
-		// so.
+		// A candidate passes its own tests, or it would have failed. The attempt before the tournament may have failed one of
+		// its tests.
 		own = slices.DeleteFunc(own, func(c testout.Case) bool {
 			return c.Status != testout.Passed && (author.Number > 0 || c.Status != testout.Failed) || before[c.Key()] &&
 				old[c.Key()]
@@ -165,7 +165,7 @@ func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole
 			continue
 		}
 		for _, other := range x.cands {
-			if other.Number == author.Number { // it passes them
+			if other.Number == author.Number { // passes its own tests
 				continue
 			}
 			passed := map[string]bool{}

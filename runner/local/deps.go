@@ -40,7 +40,7 @@ func findDeps(ctx context.Context, repo *git.Repo) (deps, error) {
 	}
 	var there []string
 	for _, at := range roots {
-		// Only the folders that a checkout may have and no commit; mirror knows how to link each of them.
+		// These folders may be in a checkout, but are never committed; mirror can link each of them.
 		for _, name := range []string{"node_modules", ".venv", "venv", "vendor"} {
 			rel := filepath.Join(at, name)
 			if info, err := os.Stat(filepath.Join(repo.Root, rel)); err == nil && info.IsDir() {
@@ -65,8 +65,8 @@ func findDeps(ctx context.Context, repo *git.Repo) (deps, error) {
 
 func (d deps) none() bool { return len(d.found) == 0 && len(d.nodes) == 0 }
 
-// userSites lists the folders below the user's home from which Python takes packages, for projects in Python: rooms
-// have links to them.
+// userSites lists the folders below the user's home from which Python loads packages. Rooms of Python projects get
+// links to these folders.
 func userSites(root string, environ []string) []string {
 	python := slices.ContainsFunc(gates.Detect(root), func(p gates.Project) bool { return p.Language == gates.LangPython })
 	home := proc.Getenv(environ, "HOME")
@@ -138,12 +138,12 @@ func same(a, b string) bool {
 	return err == nil && other == nil && bytes.Equal(x, y)
 }
 
-// mirror links a folder of dependencies into the tree at dir: a virtual environment as one link, node_modules package
-// by package, so that links to packages of the repository itself point into the room.
+// mirror links a folder of dependencies into the tree at dir: a virtual environment as one link, but a link for each
+// package of node_modules. So links to the repository's own packages point into the room.
 func (d deps) mirror(rel, dir string) error {
 	from, to := filepath.Join(d.root, rel), filepath.Join(dir, rel)
 	if _, err := os.Lstat(to); err == nil {
-		return nil // the tree has its own
+		return nil // the tree has its own dependencies
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 )
 
 // Fidelity compares the candidate with its live blueprints. The blueprint gate has already made the mechanical checks
-// of this tree. A cold reviewer, if configured, checks the rest. If the reviewer rejects a unit, the agent gets the
-// list of faults. Notes become open questions and block nothing (BP-23).
+// of this tree. A reviewer without context, if configured, checks the rest. If the reviewer rejects a unit, the agent
+// gets the list of faults. Notes become open questions and block nothing (BP-23).
 func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	e := w.mechanical(c)
 	if e.Outcome == runner.OutcomeFailed {

@@ -26,7 +26,7 @@ type Leftover struct {
 	Name   string `json:"name"` // path relative to .runplan, branch, or path of a folder of rooms
 	Bytes  int64  `json:"bytes"`
 	Remove bool   `json:"remove"`
-	Why    string `json:"why"` // why it can go, or why it stays
+	Why    string `json:"why"` // why it can be removed, or why it stays
 	Slug   string `json:"-"`   // of a worktree or a branch: of the runs that it belongs to
 }
 
@@ -158,8 +158,8 @@ func RoomLeftovers(home string, repo *git.Repo, l journal.Layout) []Leftover {
 	return out
 }
 
-// roomFolders lists the folders of rooms of all processes, including those with only a lock left. They have numbers; the
-// build cache of Go beside them stays, because without it each run would compile the standard library again.
+// roomFolders lists the folders of rooms of all processes, including those with only a lock left. Their names are
+// numbers. The build cache of Go next to them stays: without it each run would compile the standard library again.
 func roomFolders(home string, repo *git.Repo, l journal.Layout) []string {
 	ofRepo := roomsOf(home, repo, l)
 	entries, err := os.ReadDir(ofRepo)
@@ -210,13 +210,13 @@ func sweepRooms(ctx context.Context, home string, repo *git.Repo, l journal.Layo
 	return errors.Join(append(errs, forgetRooms(repo, l, ofRepo))...)
 }
 
-// forgetRooms removes git's records of rooms below dir that do not exist. A git that outlives its killed runplan for a
-// moment writes such a record after the rooms of that runplan were removed.
+// forgetRooms removes git's records of rooms below dir that do not exist. If runplan is killed, its git may run for a
+// moment longer and write such a record after the rooms were removed.
 func forgetRooms(repo *git.Repo, l journal.Layout, dir string) error {
 	return tie(l, func() error { return repo.ForgetMissing(dir) })
 }
 
-// tie runs do while it locks the list of worktrees, in a repository that runplan has a folder in.
+// tie runs do with a lock on the list of worktrees, if runplan has a folder in the repository.
 func tie(l journal.Layout, do func() error) error {
 	if _, err := os.Stat(l.Root); err != nil {
 		return do()

@@ -60,7 +60,7 @@ func (w *work) inspect(ctx context.Context, s *Space, g glance) string {
 	if why == "" {
 		why = w.inSubmodules(ctx, s, g)
 	}
-	// After commits of the agent, the files stay and the branch goes back; the runner makes the one commit later.
+	// If the agent made commits, its files stay and its branch is reset; the runner makes the one commit later.
 	if err := w.putBack(ctx); err != nil {
 		return err.Error()
 	}
@@ -130,8 +130,8 @@ func (w *work) dropMade(ctx context.Context, s *Space, g glance) {
 	}
 }
 
-// glance is the state of git right before an agent began. It stays on disk until the agent's changes are checked.
-// After a kill, a resume can thus tell which changes the agent made.
+// glance is the state of git right before an agent began. It stays on disk until the agent's changes are checked. So a
+// resume after a kill knows which changes the agent made.
 type glance struct {
 	Dir     string            `json:"dir"` // of the workspace
 	Batch   string            `json:"batch"`
@@ -196,9 +196,9 @@ func (w *work) lookAfter(ctx context.Context, s *Space, g glance) string {
 	return why
 }
 
-// lookAfterCutOff does what [work.lookAfter] does, for attempts that a kill interrupted. It comes before all other
-// work, because only until then the refs are as the kill left them. The run branch must be at tip, or at the
-// commit of a merge that was not yet recorded.
+// lookAfterCutOff does the same as [work.lookAfter] for attempts that a kill interrupted. It must run before all other
+// work, which would change the refs. The run branch must be at tip, or at the commit of a merge that was not yet
+// recorded.
 func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner.Command) error {
 	paths := w.Layout.Glob(w.glancePath("*"))
 	if len(paths) == 0 {
@@ -228,7 +228,7 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 			return err
 		}
 		for _, name := range differing(g.Shared, w.digests(ws.GitDir)) {
-			// Time may have passed and people may have edited these files, so only report it.
+			// People may have edited these files since then, so only report the change.
 			w.Note(fmt.Sprintf(".git/%s changed since the interrupted agent of batch %s began; git uses it in all worktrees, "+
 				"so check it if that was not you", name, g.Batch))
 		}

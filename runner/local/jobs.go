@@ -19,7 +19,7 @@ type job struct {
 	runner.Command
 	cancel context.CancelCauseFunc
 	ended  chan struct{}
-	over   bool // its end was recorded
+	over   bool // the end of the job was recorded
 	stale  bool // cancelled; its result is ignored
 }
 
@@ -62,7 +62,7 @@ func (s *session) done(r result) ([]runner.Command, error) {
 	var cmds []runner.Command
 	var err error
 	if r.stale && r.Kind == runner.Execute && r.event.Usage != nil {
-		r.lost = append(r.lost, r.Spending(r.event)) // its result is ignored, but its cost counts
+		r.lost = append(r.lost, r.Spending(r.event)) // the result is ignored, but the cost counts
 	}
 	for _, e := range r.lost {
 		if _, err := s.record(e); err != nil {

@@ -16,8 +16,8 @@ import (
 
 const pushTimeout = 5 * time.Minute
 
-// Land lands the run branch as configured. It refuses if anything that it would change has been changed since the run
-// started.
+// Land lands the run branch as configured. It refuses if something has changed since the run started that it would
+// overwrite.
 func (w *work) Land(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Commit: c.Commit, Outcome: runner.OutcomeOK}
 	var refused string
@@ -66,7 +66,7 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 		if err != nil {
 			return "", err
 		}
-		if dir != "" { // its files would stay as they are, and the next commit there would undo the work
+		if dir != "" { // files there would stay old, and the next commit there would undo the work
 			return fmt.Sprintf("%s is checked out in %s; run there: git merge --ff-only %s", w.info.BaseBranch, dir,
 				w.info.Branch), nil
 		}

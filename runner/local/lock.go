@@ -50,8 +50,7 @@ func Owners(l journal.Layout) []Owner {
 
 // TakeLock takes the lock at path, or returns the process that has it.
 func TakeLock(path string, now time.Time) (*Lock, error) {
-	// A process that is killed while it starts another one leaves the lock to that one, for the moment until it is
-	// started.
+	// If a process is killed while it starts a child, the child holds the lock for a moment.
 	return takeLock(path, now, 10)
 }
 
@@ -89,8 +88,8 @@ func takeLock(path string, now time.Time, tries int) (*Lock, error) {
 // Release releases the lock. The file stays: otherwise two processes could hold two locks with one name.
 func (l *Lock) Release() { l.f.Close() }
 
-// takeRemovable takes a lock without waiting. The file of such a lock goes with [Lock.remove], so takeRemovable checks that
-// it has locked the file that is at path now.
+// takeRemovable takes a lock without waiting. [Lock.remove] may have removed the file meanwhile, so takeRemovable
+// checks that it has locked the present file at path.
 func takeRemovable(path string) (*Lock, error) {
 	for {
 		l, err := takeLock(path, time.Now(), 0)

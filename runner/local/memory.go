@@ -49,7 +49,7 @@ func (m *memory) add(ev runner.Event, live bool) error {
 			}
 		}
 	case runner.BatchPassed:
-		if live { // the receipt is written, and a resume reads these facts from the journal
+		if live { // no longer needed: the receipt is written, and a resume reads the facts from the journal
 			delete(m.facts, ev.Batch)
 			delete(m.merged, ev.Batch)
 		}

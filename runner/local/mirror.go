@@ -48,7 +48,7 @@ func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 	}
 	for i, e := range events {
 		if e.Seq != known+1+i || e.Run != m.s.run {
-			return fmt.Errorf("run %s: event %d of run %s does not follow on event %d", m.s.run, e.Seq, e.Run, known+i)
+			return fmt.Errorf("run %s: event %d of run %s does not follow event %d", m.s.run, e.Seq, e.Run, known+i)
 		}
 	}
 	records, err := encode(events)

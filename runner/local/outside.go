@@ -28,8 +28,8 @@ import (
 // normal clone does not fetch them.
 const EvidencePrefix = "refs/runplan/"
 
-// outside is the state around a workspace that agents must not change: the user's checkout, branches and tags. It
-// prevents no change but makes changes visible.
+// outside is the state around a workspace that agents must not change: the user's checkout, branches and tags. It does
+// not prevent changes, but makes them visible.
 type outside struct {
 	checkout map[string]string // uncommitted files with size and time, and runplan's settings
 	refs     map[string]string // the user's refs without "refs/"; neither refs of runs nor the stash
@@ -115,8 +115,8 @@ func stampOf(path string) string {
 	return fmt.Sprintf("%s %d %d", fi.Mode(), fi.Size(), fi.ModTime().UnixNano())
 }
 
-// touched reports the changes around the workspace since before; without any, the report has no findings. A change of
-// the checkout fails the attempt only if the configuration says so, because the user may have made the change.
+// touched reports the changes around the workspace since before. Without changes the report has no findings. A change
+// of the checkout fails the attempt only if the configuration says so, because the user may have made the change.
 func (w *work) touched(before outside, seen func() (outside, error), shared []change) gates.Report {
 	findings := sharedFindings(shared, "the agent worked")
 	now, err := seen()
@@ -248,8 +248,8 @@ func (w *work) reveal(ctx context.Context, s *Space) error {
 	return err
 }
 
-// manifests lists files in which projects name their dependencies, with the syntax for folders: a workspace is
-// elsewhere than the checkout, so "../lib" means another folder there (TEAM-09).
+// manifests lists files in which projects name their dependencies, with the syntax for folders: in a workspace, which
+// is not in the folder of the checkout, "../lib" means another folder (TEAM-09).
 var manifests = map[string]*lazyre.Regexp{
 	"package.json":     lazyre.New(`"(?:file|link|portal):([^"]+)"`),
 	"go.mod":           lazyre.New(`(?m)^(?:[^/\n]|/[^/\n])*=>\s*(\.\.?/\S+)`),
@@ -259,7 +259,7 @@ var manifests = map[string]*lazyre.Regexp{
 	"requirements.txt": lazyre.New(`(?m)^\s*(?:-e\s+|--editable[ =]|[\w.-]+\s*@\s*)?(?:file:)?(\.\.?/\S+)`),
 }
 
-// maxManifests limits how many of them are read at the start of a run.
+// maxManifests limits how many manifests are read at the start of a run.
 const maxManifests = 200
 
 // outward lists the dependencies of the checkout that lead out of the repository by a relative path, as "FILE: PATH".
@@ -298,9 +298,9 @@ func (w *work) noteOutward(ctx context.Context) {
 	}
 }
 
-// settleSettings restores changed tool settings outside the repository. Users rarely change these files while an
-// agent works, and a changed one would affect the gates of all later runs. So it restores each change, whatever
-// its author, and keeps a copy. The caller holds the keeper's lock.
+// settleSettings restores changed tool settings outside the repository. Users rarely change these files while an agent
+// works, and a changed one would affect the gates of all later runs. So settleSettings restores each change, no matter
+// who made it, and keeps a copy of the changed file. The caller holds the keeper's lock.
 func (w *work) settleSettings(s *shift) []change {
 	var changes []change
 	for _, c := range w.keeper.watch.Changes() {
@@ -367,7 +367,7 @@ func unused(path string) string {
 	}
 }
 
-// display is a path as people write it: below their home with a tilde.
+// display returns a path as people write it, with a tilde for their home.
 func (w *work) display(path string) string {
 	home := proc.Getenv(w.Environ, "HOME")
 	if rel, err := filepath.Rel(home, path); home != "" && err == nil && filepath.IsLocal(rel) {

@@ -111,7 +111,7 @@ func (s *session) attempt(ev runner.Event) error {
 		return nil
 	}
 	f := s.work.factsOf(ev.Batch, ev.Base)
-	if made, ok := f.made[ev.Candidate]; ok { // others of the tournament may have ended since
+	if made, ok := f.made[ev.Candidate]; ok { // other candidates of the tournament may have ended since
 		f.agent, f.model, f.usage = made.Agent, made.Model, made.Usage
 	}
 	v, _ := s.machine.Batch(ev.Batch)
@@ -151,7 +151,7 @@ func (s *session) attempt(ev runner.Event) error {
 func (w *work) keepResponse(c runner.Command, res agents.Result) error {
 	path := filepath.Join(w.attemptDir(c), journal.AnswerFile)
 	if res.Response == "" {
-		// of the agent that this one took over from
+		// response of the agent whose work this agent took over
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("store the agent's answer: %w", err)
 		}
@@ -169,8 +169,7 @@ func (w *work) response(ev runner.Event) string {
 	return string(text)
 }
 
-// over tells agents that no further attempt at a batch follows, so that they release its state. gc cleans up after
-// errors.
+// over notifies agents that a batch has ended, so that they release its state. After an error, gc cleans up.
 func (s *session) over(ev runner.Event) {
 	if ev.Kind != runner.BatchPassed && ev.Kind != runner.BatchFailed {
 		return

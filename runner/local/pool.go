@@ -36,7 +36,7 @@ type Pool struct {
 
 	mu    sync.Mutex
 	used  map[string]*Space // by batch
-	rests int               // counter of rests, to find the workspace at rest for the longest time
+	rests int               // counter of rests, to find the workspace that has been unused longest
 	told  bool              // the user knows what the setup changes
 }
 
@@ -62,7 +62,7 @@ type Space struct {
 	Paths  []string // paths that differ between Base and Tree, sorted
 	Copied []string // files copied from the user's checkout or made by the setup, which are never committed
 	rest   int      // number of its rest; 0 while it is in use
-	keep   bool     // a person may want to inspect it, so others take it last
+	keep   bool     // a person may want to inspect it, so other batches take it last
 }
 
 // marker lies next to a workspace and marks it as runplan's own. gc and reset touch no workspace without a marker.
@@ -76,7 +76,7 @@ type marker struct {
 
 func markerOf(dir string) string { return dir + ".json" }
 
-// acquire returns a workspace for batch on commit base, with the files of tree; "" means those of base.
+// acquire returns a workspace for batch on commit base, with the files of tree; "" means the tree of base.
 func (p *Pool) acquire(ctx context.Context, batch, base, tree string) (_ *Space, err error) {
 	branch := journal.BatchBranch(p.slug, batch)
 	at := p.refs.move(branch)

@@ -37,8 +37,8 @@ func (p *Pool) submodules(ctx context.Context, s *Space) {
 	}
 }
 
-// copyIncluded copies the ignored files that a build needs, such as .env: what .worktreeinclude and the
-// configuration name. It returns the copied paths. It reverts changes of an earlier batch to its copies.
+// copyIncluded copies the ignored files that a build needs, such as .env: .worktreeinclude and the configuration name
+// them. It returns the copied paths. It reverts changes of an earlier batch to its copies.
 func (p *Pool) copyIncluded(ctx context.Context, s *Space) (copied []string, err error) {
 	defer func() {
 		if err != nil {
@@ -78,7 +78,7 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) (copied []string, err
 			differ = append(differ, path)
 		}
 	}
-	// the others are in git, which has brought them here
+	// git has written the other files
 	ours, err := s.Ignored(ctx, slices.Concat(differ, slices.Collect(maps.Values(blocked))))
 	if err != nil {
 		return nil, err
@@ -146,8 +146,8 @@ func (p *Pool) patterns() []string {
 }
 
 // setUp runs the configured command in a workspace with the files of tree, unless it has run there and all that it made
-// still exists. What the command makes is no change of an agent: files of the tree get their content back, and the
-// others are never committed.
+// still exists. Files that the command changes or makes are not the agent's work: files of the tree are restored, and
+// new files are never committed.
 func (p *Pool) setUp(ctx context.Context, s *Space, tree string) error {
 	if p.setup.Command == "" {
 		return nil
@@ -192,7 +192,7 @@ func (p *Pool) disown(ctx context.Context, s *Space, tree string) (files []strin
 		if !is {
 			continue
 		}
-		// In any other folder an agent may have to make files, which count as its work.
+		// In other folders, an agent may have to create files as its work.
 		if language.Vendored(path.Base(folder)) || holdsMore(filepath.Join(s.Dir, filepath.FromSlash(folder)), maxMade) {
 			ignoreAll(s.Dir, folder)
 		}
@@ -255,8 +255,8 @@ func (p *Pool) noteSetup(changed, made []string) {
 	}
 }
 
-// names reports whether the set-up runs or reads that file of the tree: a word of the command is its path, or the
-// command calls make and the file has its rules.
+// names reports whether the set-up runs or reads a file of the tree: a word of the command is its path, or the command
+// calls make and the file is a makefile.
 func (s Setup) names(file string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(s.Command, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune("\"'`;&|()<>=$", r)
@@ -266,7 +266,7 @@ func (s Setup) names(file string) bool {
 	})
 }
 
-// runs reports whether the command runs a file. A list of dependencies is the candidate's: new code may need new ones.
+// runs reports whether the command runs a file. Lists of dependencies do not count: new code may need new dependencies.
 func (s Setup) runs(file string) bool { return s.names(file) && !listsDependencies(file) }
 
 func (p *Pool) runSetup(ctx context.Context, dir string, env []string) error {
@@ -290,16 +290,16 @@ func (e *SetupError) Error() string {
 	return fmt.Sprintf("the setup of the workspace (%s) %s: %s", e.Command, e.How, lastLines(e.Output, 3))
 }
 
-// inSubmodules returns why an attempt cannot count for its agent's changes in submodules, or "". A batch is one
-// commit of this repository, which cannot contain files of another one. A submodule commit must exist elsewhere,
-// because the workspace is removed.
+// inSubmodules returns why an attempt cannot count for its agent's changes in submodules, or "". A batch is one commit
+// of this repository, which cannot contain files of another one. A commit of a submodule would be lost with the
+// workspace.
 func (w *work) inSubmodules(ctx context.Context, s *Space, g glance) string {
 	now, err := s.Submodules(ctx, g.Base)
 	if err != nil {
 		return err.Error()
 	}
 	for _, m := range now {
-		if slices.Contains(g.Submodules, m) { // the setup of the workspace left it so
+		if slices.Contains(g.Submodules, m) { // the setup of the workspace made this change
 			continue
 		}
 		known, err := s.Published(ctx, m)

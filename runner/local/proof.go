@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/recent"
 )
 
-// mostCases limits the remembered test names of the newer generation; the older one may have as many again.
+// mostCases limits the cached test names of the newer generation; the older generation has the same limit.
 const mostCases = 200_000
 
 // reports caches the reports of gates, by tree and gate.
@@ -93,7 +93,8 @@ func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 	return s, runner.Close
 }
 
-// suitesOf returns the test gates of a tree. They run whatever changed, because their tree is not a candidate.
+// suitesOf returns the test gates of a tree. They run no matter which files changed, because their tree is not a
+// candidate.
 func (w *work) suitesOf(dir string) []gates.Gate {
 	settings := w.GateConfig.Whole()
 	settings.More = nil
@@ -196,7 +197,7 @@ func (w *work) learn(ctx context.Context, rooms *Rooms, commit string, tell bool
 		}
 		for _, f := range rep.Findings {
 			if f.Severity == gates.Error {
-				red = append(red, redAt{g.Info(), f, rep.Tests != nil && rep.Tests.Passed > 0})
+				red = append(red, redAt{g.Info(), f, rep.Tests == nil || rep.Tests.Passed > 0})
 			}
 		}
 	}
@@ -208,14 +209,14 @@ func (w *work) learn(ctx context.Context, rooms *Rooms, commit string, tell bool
 type redAt struct {
 	gate    gates.Info
 	finding gates.Finding
-	beside  bool // other tests of the suite passed
+	beside  bool // other tests of the same suite passed, or the gate is a linter
 }
 
 // redWords describes the failures at the base and the batches that must correct them.
 func (w *work) redWords(at string, red []redAt) string {
 	name := func(f gates.Finding) string {
 		if f.Rule == gates.RuleBuild && f.Path != "" && f.Message != "" {
-			return f.Path + ": " + phrase.Fit(f.Message, 200) // such as a package that is not installed
+			return f.Path + ": " + phrase.Fit(f.Message, 200) // for example: a package is not installed
 		}
 		return cmp.Or(f.Test, f.Path, phrase.Fit(f.Message, 200))
 	}
@@ -234,13 +235,13 @@ func (w *work) redWords(at string, red []redAt) string {
 	rest := red
 	if nameless := slices.DeleteFunc(slices.Clone(red),
 		func(r redAt) bool {
-			return baseline.Tells(r.finding) || r.beside && baseline.Unimported(r.finding)
+			return baseline.Tells(r.finding) || r.beside && baseline.Unbuilt(r.finding)
 		}); len(nameless) > 0 {
 		who := "each batch"
 		if !slices.ContainsFunc(nameless, func(r redAt) bool { return !r.gate.Nested() }) {
 			who = "each batch that changes files of the same project"
 		}
-		return text + who + " fails on it until it is corrected, because it names no test: " + list(nameless)
+		return text + who + " fails until this failure is corrected, because it names no test: " + list(nameless)
 	}
 	for _, info := range w.info.Batches {
 		b, ok := w.Plan.Batch(info.Key)
@@ -256,9 +257,9 @@ func (w *work) redWords(at string, red []redAt) string {
 	}
 	switch {
 	case !w.Baseline:
-		return text + "gates.baseline is off, so each batch must correct all of it" + all
+		return text + "gates.baseline is off, so each batch must correct all these failures" + all
 	case len(answers) == 0:
-		return text + "no batch names it, so no batch corrects it" + all
+		return text + "no batch names these failures, so no batch corrects them" + all
 	}
 	if len(rest) > 0 {
 		answers = append(answers, "the rest is excused: "+list(rest))

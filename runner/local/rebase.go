@@ -23,7 +23,8 @@ func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) 
 		e.Outcome, e.Reason = runner.OutcomeConflict,
 			w.redact.String("conflicts with candidates ahead of it in "+strings.Join(shown, ", "))
 		r := gates.Report{Gate: "merge", Status: gates.Fail,
-			Note: "another batch, whose work is ahead of this one, changed the same lines; do the batch again on top of that"}
+			Note: "another batch that is ahead in the merge queue changed the same lines; " +
+				"do this batch again on top of its work"}
 		for _, p := range conflicts[:min(len(conflicts), maxFindings)] {
 			r.Findings = append(r.Findings, gates.Finding{Rule: "merge/conflict", Path: p, Severity: gates.Error,
 				Message: "conflicts with changes that others merged meanwhile"})
@@ -40,7 +41,7 @@ func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) 
 }
 
 // swallowed returns a reason if the new base already contains all changes of a batch, so that its commit is empty;
-// otherwise "". The agent is not responsible for that.
+// otherwise "". Then the agent is not responsible for the empty commit.
 func (w *work) swallowed(ctx context.Context, c runner.Command, tree string) (string, error) {
 	below, err := w.Repo.TreeOf(ctx, c.Base)
 	if err != nil || below != tree {

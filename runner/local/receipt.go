@@ -75,7 +75,7 @@ func (f *facts) add(e runner.Event) {
 			f.last.review = e.Review
 		}
 	case runner.Committed:
-		f.at = e.At // the journal has it before the receipt is written, so it can be written again to the byte
+		f.at = e.At // the journal gets it before the receipt is written, so the receipt can be rewritten byte for byte
 	}
 }
 
@@ -131,7 +131,7 @@ func (w *work) verify(ctx context.Context, tip string) (reopened []runner.Event,
 			commit, tree, _ := strings.Cut(strings.TrimSpace(line), " ")
 			trees[commit] = tree
 		}
-		// A batch that found its work done is proven by the commit on which it was based, which may be the first of all.
+		// If a batch found its work done, its proof is its base commit, which may be the first commit of the repository.
 		if trees[w.info.Base], err = w.Repo.TreeOf(ctx, w.info.Base); err != nil {
 			return nil, fmt.Errorf("verify the run branch %s: %w", w.info.Branch, err)
 		}
@@ -154,7 +154,7 @@ func (w *work) verify(ctx context.Context, tip string) (reopened []runner.Event,
 	return reopened, nil
 }
 
-// mendReceipt writes a receipt again that is not the one the journal knows.
+// mendReceipt rewrites a receipt that differs from the journal.
 func (w *work) mendReceipt(key string, m merge) error {
 	if _, err := w.Layout.ReadReceipt(w.run, key, m.receipt); err == nil {
 		return nil

@@ -41,8 +41,8 @@ const (
 	ReviewAll      = "all"      // reviewers review too
 )
 
-// reviewError reports a failed reviewer. It says nothing about the change. A retry would ask the same reviewers, so a
-// person must act.
+// reviewError reports a failed reviewer, which is no result about the change. A retry would ask the same reviewers, so
+// a person must act.
 type reviewError struct{ why string }
 
 func (e *reviewError) Error() string { return e.why }

@@ -48,8 +48,8 @@ func roomsOf(home string, repo *git.Repo, l journal.Layout) string {
 	return filepath.Join(home, "rooms", hex.EncodeToString(sum[:4]))
 }
 
-// takeRooms makes the first folder for rooms that no other process uses, and locks it. Runs of a repository use the same
-// folder again, because Go compiles a package again if its folder has another name.
+// takeRooms makes the first folder for rooms that no other process uses, and locks it. Later runs of the repository
+// reuse the folder, because Go compiles a package again if its folder has another name.
 func takeRooms(ctx context.Context, home string, repo *git.Repo, l journal.Layout) (dir string, lock *Lock, err error) {
 	for n := 1; ; n++ {
 		dir = filepath.Join(roomsOf(home, repo, l), strconv.Itoa(n))
@@ -121,7 +121,7 @@ func (r *Rooms) Close(ctx context.Context) error {
 	return errors.Join(err, forgetRooms(r.pool.repo, r.pool.layout, filepath.Dir(r.Dir)))
 }
 
-// seed copies the files that workspaces get in addition to those of git, so that rooms get their current content.
+// seed copies the files that workspaces get in addition to the files in git, so that rooms get their current content.
 func (r *Rooms) seed() (err error) {
 	defer func() {
 		if err != nil {
@@ -202,7 +202,7 @@ func (r *Rooms) install(ctx context.Context, dir string, env []string) error {
 			}
 			continue
 		}
-		if _, err := os.Lstat(old); err == nil { // better than none
+		if _, err := os.Lstat(old); err == nil { // the old dependencies are better than none
 			if err := errors.Join(git.RemoveAll(modules), os.Rename(old, modules)); err != nil {
 				return fmt.Errorf("bring old dependencies back: %w", err)
 			}
@@ -253,7 +253,7 @@ func listsDependencies(name string) bool {
 }
 
 // In calls do in a room with the files of tree and with HEAD at base. do gets the room's folder, its folder for
-// temporary files and its environment. In removes the files that do leaves in the room.
+// temporary files and its environment. In then removes all new files from the room.
 func (r *Rooms) In(ctx context.Context, base, tree string, do func(dir, temp string, env []string) error) error {
 	rm, err := r.Take(ctx, base, tree)
 	if err != nil {

@@ -41,7 +41,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if err := s.addRun(ctx, info, first.Events[0].At, records); err != nil {
 		return nil, err
 	}
-	// The first agents wait for it. A kill leaves nothing that resume does not know, as the run is in the journal.
+	// The first agents wait for the rooms. The run is in the journal, so a resume can clean up after a kill.
 	s.work.background.Go(func() { _, _ = s.work.sealed(ctx) })
 	if err := s.runBranch(ctx, info.Base); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (s *session) recall(ctx context.Context, info runner.Info) (known bool, err
 		s.recorder.Recall(ev)
 		s.heard = max(s.heard, ev.Post)
 		if ev.Job != nil {
-			if ev.Kind != runner.PlanChanged { // the machine takes only the batches of such an event
+			if ev.Kind != runner.PlanChanged { // the machine uses only the batches of this event
 				s.settings = settingsOf(*ev.Job)
 			}
 			for _, b := range ev.Job.Batches {
@@ -198,7 +198,7 @@ func (s *session) runBranch(ctx context.Context, at string) error {
 func (s *session) finish(ctx context.Context, res runner.Result) error {
 	ctx = context.WithoutCancel(ctx)
 	s.work.sweepStashes(ctx)
-	// Remove rooms before the run is finished: no resume would remove what a kill leaves after that.
+	// Remove rooms before the run is finished: if runplan is killed after that, no resume would remove them.
 	s.cancel(errStopped)
 	s.work.background.Wait()
 	s.work.closeRooms(ctx)
@@ -277,8 +277,8 @@ func (s *session) tidy(ctx context.Context) error {
 	return s.removeBranches(ctx, drop)
 }
 
-// removeBranches deletes branches in one transaction, or one by one if that fails, so that a locked or moved
-// branch does not keep the others. If the run is killed meanwhile, a resume deletes the rest.
+// removeBranches deletes branches in one transaction, or one by one if that fails, so that one locked or moved branch
+// does not keep all others. If the run is killed meanwhile, a resume deletes the rest.
 func (s *session) removeBranches(ctx context.Context, drop []git.RefUpdate) error {
 	if len(drop) == 0 || s.Repo.UpdateRefs(ctx, drop...) == nil {
 		return nil

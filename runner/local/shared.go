@@ -34,8 +34,8 @@ type shift struct {
 	of     string   // its name in messages
 	dir    string   // folder for files that are moved aside
 	own    string   // settings of the agent's workspace, as a path in the git folder
-	beside bool     // others ran too, so no change can be attributed to it
-	found  []change // its changes before others started
+	beside bool     // other programs ran too, so no change can be attributed to this one
+	found  []change // its changes before other programs started
 }
 
 // change is one changed file of the git folder, or one changed setting of a tool.
@@ -78,7 +78,7 @@ func (w *work) ownSettings(gitDir string) string {
 	return filepath.ToSlash(rel)
 }
 
-// crowd records that a program without a shift is about to run: no running shift is alone any more.
+// crowd records that a program without a shift is about to run, so no running shift is alone any longer.
 func (w *work) crowd() {
 	w.keeper.mu.Lock()
 	defer w.keeper.mu.Unlock()
@@ -263,7 +263,7 @@ func (w *work) restoreReplaced(s *shift, ref, is, was string) bool {
 	return true
 }
 
-// restored says what happened to a changed file that existed before or did not.
+// restored describes how a changed file was restored. existed says whether the file existed before.
 func restored(had bool) string {
 	if had {
 		return "was restored"

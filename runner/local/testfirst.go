@@ -35,15 +35,15 @@ type firstTests struct {
 	trees map[string]git.TreeFile
 }
 
-// testsFirst returns the tests of a batch with the header test-first, nil for other batches. Where no agent wrote them
-// yet, one does. If that fails, failed is the end of the attempt.
+// testsFirst returns the tests of a batch with the header test-first, nil for other batches. If no agent has written
+// them yet, testsFirst runs one. If this agent fails, failed is the event that ends the attempt.
 func (w *work) testsFirst(ctx context.Context, c runner.Command, b *planparse.Batch,
 	p runner.Progress) (first *firstTests, failed *runner.Event, err error) {
 	if !b.TestFirst || literal(w.Agent) || c.Slot != nil && c.Slot.Variant == sampling.TestsOnly {
 		return nil, nil, nil
 	}
 	one, _ := w.firsts.LoadOrStore(c.Batch, &sync.Mutex{})
-	one.(*sync.Mutex).Lock() // the candidates of a tournament wait for the same tests
+	one.(*sync.Mutex).Lock() // the candidates of a tournament share the tests
 	defer one.(*sync.Mutex).Unlock()
 	first, err = w.readFirst(ctx, c)
 	if first != nil || err != nil {
@@ -150,8 +150,8 @@ func (w *work) holdOut(batch string, files []string) []string {
 	return list
 }
 
-// redTests runs the suites of a tree that has the base's code and more tests. red fail there and not on the base, green
-// are new and pass.
+// redTests runs the suites of a tree that has the base's code and more tests. red tests fail there but not on the base;
+// green tests are new and pass.
 func (w *work) redTests(ctx context.Context, base, tree string) (red, green []string, err error) {
 	at := w.baseline(w.on(base))
 	with := w.baseline(at.Subject)
@@ -180,7 +180,7 @@ func (w *work) redTests(ctx context.Context, base, tree string) (red, green []st
 				green = append(green, name)
 			}
 		}
-		if len(red) == 0 && now.Status == gates.Fail && before.Status != gates.Fail { // they do not build yet
+		if len(red) == 0 && now.Status == gates.Fail && before.Status != gates.Fail { // the tests do not build yet
 			for _, f := range now.Findings {
 				if f.Severity == gates.Error {
 					red = append(red, phrase.Cut(strings.TrimPrefix(f.Path+": ", ": ")+phrase.Line(f.Message), 120))

@@ -231,8 +231,8 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	return e, nil
 }
 
-// barren reports whether no candidate of the round left a change that a synthesis could use. A candidate without a
-// result may have left one.
+// barren reports whether no candidate of the round left a change that a synthesis could use. For a candidate without a
+// result this is unknown, so barren is false.
 func (w *work) barren(ctx context.Context, base string, r round) (bool, error) {
 	below, err := w.Repo.TreeOf(ctx, base)
 	if err != nil {
@@ -320,8 +320,8 @@ func (w *work) variantOf(ctx context.Context, c runner.Command, brief agents.Bri
 	return brief, v.Name, nil
 }
 
-// withoutBatch removes a batch's lines from the progress. Candidates must not know of each other; one that should
-// know the last failure gets the digest.
+// withoutBatch removes a batch's lines from the progress. Candidates must not know about each other. A candidate that
+// should know the last failure gets the digest.
 func withoutBatch(lines []string, b *planparse.Batch) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		return strings.Contains(line, fmt.Sprintf(" batch %s (", b.Number))
@@ -349,7 +349,7 @@ func (w *work) synthesis(ctx context.Context, c runner.Command) (string, error) 
 	return sampling.Brief(in)
 }
 
-// attemptOf is one candidate as the synthesis gets to see it.
+// attemptOf returns the description of a candidate for the synthesis.
 func (w *work) attemptOf(ctx context.Context, c runner.Command, cand sampling.Candidate, r round) sampling.Attempt {
 	a := sampling.Attempt{Candidate: cand}
 	if cand.Void != "" {

@@ -50,8 +50,8 @@ func (w *work) closeRooms(ctx context.Context) {
 	})
 }
 
-// envOf returns the environment of programs in a room: that of the room with the caller's RUNPLAN_ variables,
-// which identify processes that outlive a killed runplan.
+// envOf returns the environment of programs in a room, with the caller's RUNPLAN_ variables. These identify processes
+// that outlive a killed runplan.
 func envOf(own, caller []string) []string {
 	return append(git.NoUpkeep(slices.Clone(own)),
 		lists.Filter(caller, func(kv string) bool { return strings.HasPrefix(kv, "RUNPLAN_") })...)
@@ -178,7 +178,7 @@ type planted struct{ sync.Map }
 
 func (p *planted) note(path string) { p.Store(path, true) }
 
-// off returns d without the files that the gates themselves changed and restored.
+// off returns d without the files in which gates inserted tests.
 func (p *planted) off(d room.Difference) room.Difference {
 	d.Touched = lists.Filter(d.Touched, func(path string) bool { _, ours := p.Load(path); return !ours })
 	return d
@@ -214,8 +214,7 @@ func (w *work) calibrationLost(ctx context.Context, s gates.Subject, base *Basel
 	}
 }
 
-// habits runs the programs of gates at the base, to find the files that they rewrite there too and that therefore
-// do not count.
+// habits runs the programs of gates at the base. Files that they also rewrite there do not count as changes.
 func (w *work) habits(ctx context.Context, base *Baseline, v gates.Verdict) {
 	for _, r := range v.Reports {
 		if r.Command == "" {
@@ -265,7 +264,7 @@ func roomReport(d room.Difference) (gates.Report, bool) {
 		}
 	}
 	add(d.Changed, gates.Error, "room/changed",
-		"it changed while the gates ran, so they checked another tree than the one to merge",
+		"it changed while the gates ran, so they did not check the tree that would be merged",
 		"make tests and scripts write to a temporary folder, or commit the files that they write")
 	add(d.Made, gates.Error, "room/dependency", "this file of the dependencies changed while the gates ran",
 		"do not write to installed dependencies")
@@ -290,7 +289,7 @@ func DecidesTests(path string) bool {
 // withoutSource removes source files from d. Suites often rewrite data but rarely source code: such a change more
 // likely comes from another agent.
 func withoutSource(d room.Difference) room.Difference {
-	code := func(p string) bool { // suites write the schemas of databases and APIs
+	code := func(p string) bool { // suites often rewrite schemas of databases and APIs
 		return language.IsCode(p) && !slices.Contains([]string{".sql", ".graphql", ".proto"}, filepath.Ext(p))
 	}
 	d.Changed = slices.DeleteFunc(slices.Clone(d.Changed), code)
@@ -298,7 +297,7 @@ func withoutSource(d room.Difference) room.Difference {
 	return d
 }
 
-// on returns the common part of the subjects of gates, for changes of base.
+// on returns the fields that the subjects of all gates share, for changes of base.
 func (w *work) on(base string) gates.Subject {
 	return gates.Subject{Base: base, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String,
 		Reaper: w.Reaper}
@@ -314,9 +313,9 @@ func (w *work) baseline(s gates.Subject) *Baseline {
 		Recall:   func(info gates.Info, s gates.Subject) (gates.Report, bool) { return w.before.Get(key(info, s)) },
 		Remember: remember,
 	}
-	if len(w.GateConfig.When) == 0 && !w.GateConfig.Affected { // else a report may be about a part of the tree
+	if len(w.GateConfig.When) == 0 && !w.GateConfig.Affected { // else a report may cover only a part
 		b.Learn = func(info gates.Info, s gates.Subject, r gates.Report) {
-			r.Output = "" // a base is compared by its findings and tests
+			r.Output = "" // only findings and tests of the base are compared
 			remember(info, s, r)
 		}
 	}

@@ -29,9 +29,9 @@ import (
 	"github.com/runplan/runplan/runner/journal"
 )
 
-// work performs commands with git worktrees on this machine. Each method is called at least once for its command, so
-// it is idempotent by the id of the command. A failure of the work (a red gate, a conflict) is an event; an error is
-// infrastructure, and the driver tries again.
+// work performs commands with git worktrees on this machine. Each method is called at least once for its command, so it
+// is idempotent by the id of the command. A failure of the work (a red gate, a conflict) is an event. An error is a
+// failure of the infrastructure, and the driver tries again.
 type work struct {
 	Config
 	run    string
@@ -157,16 +157,16 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	e.Sums = w.Layout.SumFiles(dir, journal.BriefFile, journal.LogFile)
 	if err != nil {
 		err = &agentError{err}
-	} else if ctx.Err() == nil { // the usage counts whatever the result
+	} else if ctx.Err() == nil { // the usage counts even if the attempt failed
 		e.Usage, e.Model = &res.Usage, cmp.Or(w.redact.String(res.Model), e.Model)
 	}
-	shared := append(w.end(at), w.unlink()...) // first of all, because git uses these files from now on
+	shared := append(w.end(at), w.unlink()...) // first, because git uses these files from now on
 	seen := sync.OnceValues(func() (outside, error) { return w.lookOutside(ctx) })
 	go seen() // in the background, while the changes to git are checked
 	if uerr := w.again(ctx, undo); err == nil {
 		err = uerr
 	}
-	tampered := w.lookAfter(ctx, space, before) // whatever the outcome
+	tampered := w.lookAfter(ctx, space, before) // also after a failure
 	if err != nil {
 		return e, err
 	}
@@ -244,14 +244,14 @@ func (w *work) again(ctx context.Context, step func() error) error {
 	}
 }
 
-// agentError means that an agent could not start. Other errors around it do not depend on the number of concurrent
-// agents.
+// agentError means that an agent could not start. Fewer concurrent agents may help against this error, but not against
+// others.
 type agentError struct{ err error }
 
 func (e *agentError) Error() string { return e.err.Error() }
 func (e *agentError) Unwrap() error { return e.err }
 
-// batch returns the batch of a command from the plan of this run, which has it: [session.tries] has looked.
+// batch returns the batch of a command from the plan of this run. [session.tries] has checked that it exists.
 func (w *work) batch(c runner.Command) *planparse.Batch {
 	b, _ := w.Plan.Batch(c.Batch)
 	return b
@@ -300,8 +300,8 @@ type meter struct {
 	ended map[string]bool
 }
 
-// begin returns the function for [agents.Limits.ConcurrentUSD]. Attempts that ended before are not counted: the run's
-// cost limit is already reduced by them.
+// begin returns the function for [agents.Limits.ConcurrentUSD]. It does not count ended attempts, whose cost is already
+// subtracted from the run's limit.
 func (m *meter) begin(id string) func(float64) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -364,8 +364,8 @@ func (w *work) marked(env []string) []string {
 	return env
 }
 
-// stage adds the agent's changes to the index, except those of the plan. The plan is only input: a ticked box is neither
-// work nor proof. It returns the tree and the changed paths.
+// stage adds the agent's changes to the index, except changes of the plan. The plan is only input: a ticked box is
+// neither work nor proof. It returns the tree and the changed paths.
 func (w *work) stage(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space) (tree string,
 	changed []string, err error) {
 	tree, changed, err = s.Stage(ctx, c.Base, s.Copied)
@@ -373,7 +373,7 @@ func (w *work) stage(ctx context.Context, c runner.Command, b *planparse.Batch, 
 		return tree, changed, err
 	}
 	if !slices.Contains(b.Files.Modify, w.info.Plan) && !slices.Contains(b.Files.Create, w.info.Plan) {
-		// it fails if the commit lacks the file: the agent made it
+		// fails for a file that the agent made, because the commit lacks it
 		if _, err := s.Run(ctx, "checkout", "--quiet", c.Base, "--", w.info.Plan); err == nil {
 			w.Note("batch " + b.Number + ": the agent's changes to the plan itself were reverted")
 		}
@@ -612,7 +612,7 @@ func (w *work) model(c runner.Command) string {
 	return cmp.Or(c.Model, w.info.Model)
 }
 
-// worker names who did the work that a batch is committed with.
+// worker returns the name of the agent that made the tree of the batch.
 func (w *work) worker(batch string) string {
 	return cmp.Or(w.factsOf(batch, "").agent, w.Agent.Name())
 }

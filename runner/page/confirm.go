@@ -114,7 +114,7 @@ func (d *confirmation) rest(sum runner.Summary) {
 	}
 	d.Will = append(d.Will, mergedOf(sum)+" merged, and are skipped while their receipts verify.")
 	if n := asks(sum); n > 0 {
-		d.Will = append(d.Will, fmt.Sprintf("The run waits for %s; without them it stops there again.",
+		d.Will = append(d.Will, fmt.Sprintf("The run waits for %s; until then it stops at the same place.",
 			phrase.Count(n, "answer")))
 	}
 	d.Will = append(d.Will,

@@ -94,7 +94,7 @@ func (v *batchView) critique(h *hub, dir string) {
 	text, _, err := h.readAll(dir+"/"+journal.CritiqueFile, maxReview)
 	var c journal.Critique
 	if err != nil || text == "" || json.Unmarshal([]byte(text), &c) != nil {
-		return // the gates' report has the gist
+		return // the report of the gates already says it
 	}
 	v.Critique = &critiqueView{Word: string(c.Report.Status), Tone: toneOfStatus(c.Report.Status), Note: c.Report.Note,
 		Shown: foundOf(c.High), Kept: foundOf(c.Kept)}

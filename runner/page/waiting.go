@@ -141,7 +141,7 @@ func (s *site) waitingParts(ctx context.Context) (waitingView, []web.Part, error
 func (s *site) showWaiting(w http.ResponseWriter, r *http.Request) {
 	v, parts, err := s.waitingParts(r.Context())
 	if err != nil {
-		web.Refuse(w, http.StatusInternalServerError, "What waits could not be read", err.Error())
+		web.Refuse(w, http.StatusInternalServerError, "The list of waiting items could not be read", err.Error())
 		return
 	}
 	s.show(w, r, "waiting", sheet{Title: "Needs you", Section: "waiting", Live: live(r), View: v}, parts)

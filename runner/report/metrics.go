@@ -192,12 +192,12 @@ func (m Metrics) Lines() []string {
 	if m.Empty == 0 {
 		say("agent calls on empty or skipped batches: %s", noData)
 	} else {
-		say("agent calls on empty or skipped batches: %d (of %d such %s)", m.Calls, m.Empty, phrase.Noun(m.Empty, "batch"))
+		say("agent calls on empty or skipped batches: %d (%d %s)", m.Calls, m.Empty, phrase.Noun(m.Empty, "batch"))
 	}
 	out = append(out, m.speed()...)
 	say("batch duration: %s", m.durations.of("merged batch"))
 	say("attempts with a context block: %s", m.Context.With.of("attempt"))
-	say("attempts without one: %s", m.Context.Without.of("attempt"))
+	say("attempts without a context block: %s", m.Context.Without.of("attempt"))
 	return out
 }
 

@@ -365,7 +365,7 @@ func TestMetricsCompareContextBlocks(t *testing.T) {
 		done(4000, &some)})
 	got := strings.Join(m.Lines(), "\n")
 	for _, want := range []string{"\nattempts with a context block: 4s, the median of 3 attempts\n",
-		"\nattempts without one: 20s, the median of 1 attempt"} {
+		"\nattempts without a context block: 20s, the median of 1 attempt"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

@@ -249,7 +249,7 @@ func testWords(b trace.Batch, most int) string {
 	}
 }
 
-// gateWords lists the gates of a batch with their verdicts, and the reasons of those that did not pass.
+// gateWords lists the gates of a batch with their verdicts, and the reasons of gates that did not pass.
 func gateWords(b trace.Batch) string {
 	var parts []string
 	for _, g := range b.Gates {

@@ -96,7 +96,7 @@ func (r *Rooms) Watch(dirs []string) error {
 	return nil
 }
 
-// watchedNow stamps the files in folders, and separately those that Python compiled.
+// watchedNow returns the stamps of the files in folders, and separately of the files that Python compiled.
 func watchedNow(dirs []string) (files, compiled map[string]stamp, err error) {
 	files, compiled = map[string]stamp{}, map[string]stamp{}
 	for _, dir := range dirs {

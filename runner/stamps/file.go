@@ -33,7 +33,7 @@ func Read(path string) (File, bool) {
 }
 
 // readString returns the content of a file of about size bytes. Unlike [os.ReadFile], it needs no second copy, which
-// counts for the programs in PATH.
+// matters for the large programs in PATH.
 func readString(path string, size int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

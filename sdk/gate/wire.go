@@ -25,7 +25,7 @@ var (
 	}
 )
 
-// valid makes text fit for the wire, where only UTF-8 passes.
+// valid converts text to valid UTF-8, which the protocol requires.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func subjectFrom(req *gatev1.CheckRequest) Subject {

@@ -12,9 +12,9 @@ import (
 )
 
 // bootstrap measures the cost of making examples from a history. The floor is the time of git log -p over the same
-// commits; memory for a long history must equal that for a short one. One history is a typical one, the second is that
-// of the current folder. In the third, every commit makes examples. Its changes are so small that git has little to do,
-// so it has a figure but no goal.
+// commits; memory for a long history must equal that for a short one. The first history is typical, and the second is
+// the history of the current folder. In the third, every commit makes examples, and the changes are so small that git
+// has little to do. So the third has a figure but no goal.
 func (b *bench) bootstrap() error {
 	short, long := b.of(2000, 400), 0
 	if *long20 {

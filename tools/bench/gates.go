@@ -186,7 +186,7 @@ func (b *bench) again() error {
 	return os.RemoveAll(dir)
 }
 
-// copyGo copies Go files and gives them old modification times: git reads files again that are as new as its index.
+// copyGo copies Go files and gives them old modification times: git rereads files that are as new as its index.
 func copyGo(from, to string) (n int, err error) {
 	old := time.Now().Add(-time.Hour)
 	err = filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {

@@ -75,7 +75,8 @@ func fixed(w world, _ []sampling.Outcome, rng *rand.Rand) []sampling.Slot {
 		sampling.DefaultOptions())
 }
 
-// knowing has the best variant in the learned slot, and must keep the vanilla and the experimental slot as all do.
+// knowing has the best variant in the learned slot. Like all strategies, it must keep the vanilla and the experimental
+// slot.
 func knowing(after bool) strategy {
 	return func(w world, _ []sampling.Outcome, rng *rand.Rand) []sampling.Slot {
 		rest := w.ranked(after)

@@ -29,7 +29,7 @@ import (
 )
 
 // registered is the name under which the file is known to the protobuf registry of a program. It must be unique: a
-// program with two files of one name fails at its start.
+// program with two files of the same name fails at startup.
 const registered = "runplan/gate/v1/gate.proto"
 
 // folder has gate.proto and the code for runplan.

@@ -163,7 +163,7 @@ type goal struct {
 	units []unit
 }
 
-// unit is a function or a block at the top of a file, with its lines that were changed.
+// unit is a function or a top-level block, with its changed lines.
 type unit struct {
 	path, name string
 	lines      []int

@@ -214,9 +214,9 @@ func (d Desk) deployed(ctx context.Context, tag string, on bool) error {
 	return nil // trained elsewhere; its row in the index counts
 }
 
-// retain removes versions older than the ones to keep: model, row and folder. It never removes the active version, nor
-// the one that a rollback would activate (TRAIN-23). If the server fails to remove a model, the folder stays and the
-// next call tries again.
+// retain removes old versions above the number to keep: model, row and folder. It never removes the active version, nor
+// the version that a rollback would activate (TRAIN-23). If the server fails to remove a model, the folder stays and
+// the next call tries again.
 func (d Desk) retain(ctx context.Context, adapter string) ([]string, error) {
 	removed := []string{}
 	all, err := d.Registry.Versions(adapter)

@@ -28,9 +28,9 @@ type opinion struct {
 	Reason string `json:"reason"`
 }
 
-// Judge asks about examples, in batches that fit into the budget, and tells each opinion in the order of the examples.
-// An example without a usable opinion is kept, with the reason why it was not judged. Judge holds only one batch in
-// memory.
+// Judge asks about examples, in batches that fit into the budget, and reports each opinion in the order of the
+// examples. An example without a usable opinion is kept, with the reason why it was not judged. Judge holds only one
+// batch in memory.
 func (a Adviser) Judge(ctx context.Context, all iter.Seq2[training.Example, error],
 	tell func(curate.Opinion)) error {
 	var batch []training.Example
@@ -52,7 +52,7 @@ func (a Adviser) Judge(ctx context.Context, all iter.Seq2[training.Example, erro
 				batch, text = append(batch, e), next
 				break
 			}
-			if len(batch) == 0 { // it does not fit alone
+			if len(batch) == 0 { // a single example does not fit
 				tell(curate.Opinion{ID: e.ID, Keep: true, Unjudged: "the question exceeds the budget"})
 				break
 			}

@@ -45,7 +45,7 @@ type Options struct {
 	Judging  Judging         // with Judge: its model and the task of its questions
 }
 
-// Judge tells an opinion about each example, in their order.
+// Judge reports an opinion about each example, in their order.
 type Judge func(ctx context.Context, all iter.Seq2[training.Example, error], tell func(Opinion)) error
 
 // Opinion is the opinion of a [Judge] about an example.

@@ -121,8 +121,8 @@ func refuse(p plan.Plan, e training.Example) (Reason, string) {
 	return "", ""
 }
 
-// Allowed reports whether a license may be used. It is an SPDX id, or several joined with AND, each of which must be
-// in the list. An empty list allows all.
+// Allowed reports whether a license may be used. A license is an SPDX id, or several ids joined with AND; then each id
+// must be in the list. An empty list allows all.
 func Allowed(list []string, license string) bool {
 	if len(list) == 0 {
 		return true

@@ -81,8 +81,8 @@ func lot(seed uint64, id string) uint64 {
 	return h
 }
 
-// without removes the shingles of nearly all examples, which come from the prompt templates and say nothing about
-// similarity. A set that has no others stays unchanged.
+// without removes shingles that are in nearly all examples: they come from the prompt templates and do not show
+// similarity. A set without other shingles stays unchanged.
 func (s shingles) without(common map[uint64]bool) shingles {
 	if len(common) == 0 {
 		return s

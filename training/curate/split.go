@@ -12,9 +12,9 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// Validation is the newest part of each repository. Related examples stay together: those of one commit, of one task,
-// with the same prompt, or with nearly the same text. If shared file versions connect too many examples, the split
-// cuts them by time. It then drops examples that would be on both sides from the smaller side.
+// Validation is the newest part of each repository. Related examples stay together: examples of one commit or one task,
+// with the same prompt, or with nearly the same text. If shared file versions connect too many examples, the split cuts
+// them by time. It then drops examples that would be on both sides from the smaller side.
 
 // group is a set of examples that stay together.
 type group struct {
@@ -23,7 +23,7 @@ type group struct {
 	name    string // id of the first, which orders groups of the same time
 }
 
-// stratum is a class of examples of which validation needs a share.
+// stratum is a class of examples. Validation needs a share of each class.
 type stratum struct {
 	repo     string
 	kind     training.Kind
@@ -113,7 +113,7 @@ func groups(all []*record, near [][2]*record, keys func(*record) []string) []gro
 	return lists.Map(out, func(g *group) group { return *g })
 }
 
-// take moves groups into validation, newest first, if they add what is missing and little else.
+// take moves groups into validation, newest first, if they add missing examples and few others.
 func (s *splitter) take(all []group) {
 	for _, g := range all {
 		if s.taken(g) {
@@ -152,7 +152,7 @@ func (s *splitter) short() bool {
 	return len(s.held) == 0
 }
 
-// resolve drops examples with a key on both sides, on the side with fewer of them.
+// resolve drops examples whose key is on both sides. It drops them on the side with fewer of them.
 func (s *splitter) resolve() {
 	sides := map[string]*[2][]*record{}
 	for _, r := range s.all {

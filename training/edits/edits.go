@@ -85,7 +85,7 @@ func (c Change) Write(old, now string) (Answer, error) {
 // most is the highest number of context lines above and below a change.
 const most = 40
 
-// blocks quotes as many lines around each hunk as make the quote unique.
+// blocks quotes each hunk with as many surrounding lines as are necessary to make the quote unique.
 func (c Change) blocks(old string) ([]Block, error) {
 	type span struct{ from, to, first, last int } // lines, and the hunks in them
 	var spans []span
@@ -140,7 +140,7 @@ func render(path string, blocks []Block, width int) string {
 	return b.String()
 }
 
-// plainEnds converts line ends to those that models write. The edit engine restores those of the file.
+// plainEnds converts line ends to line feeds, as models write them. The edit engine restores the line ends of the file.
 func plainEnds(text string) string { return ended(strings.ReplaceAll(text, "\r\n", "\n")) }
 
 // ended adds a missing line end to the last line.

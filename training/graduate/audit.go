@@ -46,8 +46,8 @@ func allUnits(root string) ([]string, error) {
 }
 
 // Audit reports whether the cold reviewer must review a unit before its promotion, and why (TRAIN-30). Before
-// graduation it reviews each unit; after it, each fifth unit of the adapter. It always reviews units that others
-// wrote.
+// graduation it reviews each unit; after it, each fifth unit of the adapter. It always reviews units that the adapter
+// did not write.
 func Audit(root, adapter, unit string) (due bool, why string, err error) {
 	s, err := Load(root, adapter)
 	if err != nil {

@@ -25,8 +25,8 @@ const near = 3
 // finds reports whether a guessed line is close to the quote.
 func (q Quote) finds(line int) bool { return line >= q.At-near && line < q.At+q.Lines+near }
 
-// byChance returns the share of the places in a part of n lines at which a quote of this length could be, so that the
-// guessed line would be close to it. A line in the middle is close to more of them than the first and the last line.
+// byChance returns the probability that a guessed line is close to a quote of this length at a random place in n lines.
+// It is higher for a line in the middle than for the first and the last line.
 func (q Quote) byChance(line, n int) float64 {
 	hits := 0
 	for at := 0; at+q.Lines <= n; at++ {

@@ -13,7 +13,7 @@ import (
 // aboutTests matches tasks that speak of tests.
 var aboutTests = lazyre.New(`(?i)\b(?:(?:unit)?tests?|tested|testing|specs?|coverage|regressions?)\b`)
 
-// asks reports whether the task asks for a change of a file: of tests only if it speaks of them.
+// asks reports whether the task asks for a change of a file. It asks for a change of tests only if it mentions tests.
 func (w *work) asks(path string) bool {
 	return !language.ServesTests(path) || aboutTests.MatchString(w.task)
 }

@@ -25,7 +25,7 @@ import (
 // Files of an example folder, besides one for each stage.
 const (
 	manifestName = "manifest.json"
-	stateName    = "bootstrap.state.json" // while it exists, the others are incomplete
+	stateName    = "bootstrap.state.json" // while this file exists, the other files are incomplete
 	lockName     = "bootstrap.lock"       // held by the writing process
 	partial      = ".partial"
 )
@@ -63,6 +63,18 @@ type tally struct {
 	Sum      string         `json:"sha256"`
 	Not      map[string]int `json:"no_example,omitempty"` // used commits without an example, by reason
 
+	Explained int `json:"explained,omitempty"` // examples with code of commits whose message explains the change
+}
+
+// Limits of examples with code whose message does not explain the change. docs/training.md says why.
+const (
+	fewExamples       = 30 // of a history; up to here they are welcome
+	forOneUnexplained = 3  // examples, or more, for each of them
+)
+
+// takes reports whether one more example of a commit may be written, whose message explains the change or not.
+func (t *tally) takes(explained bool) bool {
+	return explained || t.Examples < fewExamples || forOneUnexplained*(t.Examples-t.Explained+1) <= t.Examples+1
 }
 
 // state is the progress of a run.
@@ -210,17 +222,27 @@ func (b *book) add(w *work, m made) error {
 // guessed is why [book.balance] omits an example.
 const guessed = "the place of its edit could be guessed from those of the others"
 
-// balance omits an example with code if it would make a guess of the place of edits better than chance. More edits are at
-// the end of a file than elsewhere, and no choice of parts hides that.
+// unexplained is why [book.balance] omits an example.
+const unexplained = "its message has only a first line, and other messages explain their changes"
+
+// balance omits an example with code if too many messages would not explain their changes, or if it would make a guess
+// of the place of edits better than chance. More edits are at the end of a file than elsewhere, and no choice of parts
+// hides that.
 func (b *book) balance(m *made) {
 	for _, s := range []training.Stage{training.ExecutePlan, training.ExecuteCode} {
 		switch told := b.state.Guesses[s]; {
 		case m.lines[s] == nil:
+		case !b.state.Stages[s].takes(m.explained):
+			delete(m.lines, s)
+			m.not[s] = unexplained
 		case told.Tell(m.guesses):
 			delete(m.lines, s)
 			m.not[s] = guessed
 		default:
 			b.state.Guesses[s] = told.Plus(m.guesses)
+			if m.explained {
+				b.state.Stages[s].Explained++
+			}
 		}
 	}
 }

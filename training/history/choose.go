@@ -22,8 +22,8 @@ const (
 	shortPart   = 20   // lines; the parts of small edits get about as many
 	longPart    = 40   // lines; windows that edits need become separate parts beyond it
 	depsShown   = 2    // unchanged files with parts for each changed one
-	unlike      = 0.6  // how far the lines of an unchanged part may be from those of a changed one, as a factor of e
-	spread      = 0.2  // how far the lines of all unchanged parts are from it together, or its length would be the middle
+	unlike      = 0.6  // maximum distance between the lengths of an unchanged and a changed part, as a factor of e
+	spread      = 0.2  // the same for all unchanged parts together, or the length of the changed part would be the middle
 	ownSpread   = 0.12 // the same for each unchanged part, or the changed one would stand apart
 )
 
@@ -72,9 +72,8 @@ func (c *choice) show(v *view, x *window) bool {
 	return x.shown
 }
 
-// showNeeded shows the windows that edits need, and more before and after each row of them: those with which an edit is
-// closest to a place of its part that is drawn by chance. Functions grow at their ends, so a row alone would show where
-// the edit is.
+// showNeeded shows each row of windows that edits need, with more windows before and after it. It chooses them so that
+// the edit is at a random place of the part. Functions grow at their ends, so a row alone would show where the edit is.
 func (c *choice) showNeeded(v *view) {
 	for i := range v.all {
 		if v.all[i].needed {

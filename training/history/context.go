@@ -16,9 +16,9 @@ import (
 	"github.com/runplan/runplan/training/guess"
 )
 
-// context builds a retrieval result for a change: chunks of the changed files and of those that they use, and the
-// signatures of what the changed code uses, in its own files of what new lines call. Changed files have more signatures,
-// or those of the others would tell that no edit is there.
+// context builds a retrieval result for a change: chunks of the changed files and of the files that they use, and
+// signatures of used code. Within changed files, these are the symbols that new lines call. Changed files also get
+// other signatures: otherwise signatures would only be in files without an edit, and so reveal them.
 func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*source, string) {
 	p := retrieve.Package{Task: w.Hash, Budget: m.Budget.Retrieval()}
 	parts, texts, must, bad := m.windows(w, answers)
@@ -99,7 +99,7 @@ func (w *work) guesses(p retrieve.Package, answers []edits.Answer) guess.Trials 
 	return guess.Try(parts)
 }
 
-// fresh returns the identifiers of the new lines that are not in the old ones, as [words] does.
+// fresh returns the identifiers that are in the new lines but not in the old lines, in the form of [words].
 func (w *work) fresh() map[string]bool {
 	old, now := map[string]bool{}, map[string]bool{}
 	for _, c := range w.changes {

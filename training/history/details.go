@@ -13,7 +13,7 @@ import (
 
 // Limits of the details that a task gets.
 const (
-	mostDetails = 6  // with more of them, the task would be the answer
+	mostDetails = 6  // with more details, the task would contain the answer
 	longDetail  = 60 // characters; longer texts are for people, and may be worded otherwise
 )
 

@@ -38,8 +38,8 @@ const (
 	NoExample   Reason = "no_example"
 )
 
-// bundle says that a file was joined from others. A commit does not have this reason: what it changes in a bundle follows
-// from its other changes, so it is left out of the answer.
+// bundle says that a file was joined from others. This is no reason against a commit: its changes of the bundle follow
+// from its other changes, so they are left out of the answer.
 const bundle Reason = "bundle"
 
 // Reasons returns all reasons in order.

@@ -15,8 +15,8 @@ const (
 	longEnough = 6    // characters of a line that is not only brackets
 )
 
-// lasting holds how long the new lines of an answer must stay. Commits that others soon correct have more mistakes,
-// see docs/training.md.
+// lasting holds how long the new lines of an answer must stay. Commits that later commits soon correct have more
+// mistakes, see docs/training.md.
 var lasting = [...]struct {
 	span  time.Duration
 	lines int // for each line that may go; 0: none may, and none may be indented otherwise
@@ -29,13 +29,13 @@ type successor struct {
 	at   int // number of the commit
 }
 
-// successors knows what the commits before made of each file, newest first. It must see the commits newest first.
+// successors holds the versions of each file that the commits seen so far made. It must see the commits newest first.
 type successors struct {
 	of   map[string][]successor
 	seen int // commits
 }
 
-// add remembers what a commit makes of files, and forgets what is too long ago.
+// add stores the versions that a commit makes, and drops versions from commits that are too far away.
 func (s *successors) add(c git.Past) {
 	if s.of == nil {
 		s.of = map[string][]successor{}
@@ -59,8 +59,7 @@ func (s *successors) add(c git.Past) {
 	}
 }
 
-// after returns the blobs that the files of a commit have some time after it, if they are others than those that it
-// makes.
+// after returns the blobs that the files of a commit have span later, if these differ from the blobs of the commit.
 func (s *successors) after(c git.Past, span time.Duration) map[string]string {
 	out := map[string]string{}
 	for _, e := range c.Entries {
@@ -102,8 +101,8 @@ func (l *loader) futures(_ context.Context, all []*work) error {
 	return err
 }
 
-// redone is why a commit makes no examples that later commits soon correct, or of which they replace much: many of them
-// have a mistake.
+// redone is the reason why a commit makes no examples if later commits soon correct it or replace much of it: many of
+// these commits have a mistake.
 const redone = "later commits replace a line of it within two weeks, or much of it within a year"
 
 // redone reports whether later commits replace too many of the lines that an answer writes, see [lasting].
@@ -116,7 +115,8 @@ func (w *work) redone() bool {
 	return false
 }
 
-// replaced counts the lines that an answer writes, and those of them that later versions of its files do not have.
+// replaced counts the lines that an answer writes (all), and how many of them are missing in later versions of its
+// files (gone).
 func (w *work) replaced(futures map[string]*source, exact bool) (gone, all int) {
 	trim := strings.TrimSpace
 	if exact {

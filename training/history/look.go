@@ -61,7 +61,7 @@ type changedCode struct {
 	sentry sentry
 }
 
-// look refuses commits with secrets in their code and outlines the others.
+// look refuses commits with secrets in their code, and outlines all other commits.
 func (c changedCode) look(ctx context.Context, all []*work) error {
 	if err := c.cache.search(ctx, c.sentry, sidesOf(all)); err != nil {
 		return err

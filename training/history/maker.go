@@ -45,17 +45,20 @@ type made struct {
 	lines map[training.Stage][]byte // encoded examples
 	not   map[training.Stage]string // reasons for stages without an example
 
+	explained bool // the message explains the change
+
 	guesses guess.Trials // of the place of the edits, if the stages of the solver have examples
 }
 
 // examples makes the examples of a commit, at most one for each stage.
 func (m *maker) examples(ctx context.Context, w *work) (made, error) {
-	out := made{lines: map[training.Stage][]byte{}, not: map[training.Stage]string{}}
+	out := made{lines: map[training.Stage][]byte{}, not: map[training.Stage]string{}, explained: explained(w.task)}
 	q := understood(w)
 	a := w.answer()
 	unfit := cmp.Or(q.vague(), a.takesTests(), a.untaught(q))
 	s := shared{bad: unfit} // what no solver can be taught needs no context
-	if unfit == "" && (slices.Contains(m.Stages, training.ExecuteCode) || slices.Contains(m.Stages, training.ExecutePlan)) {
+	if unfit == "" && (slices.Contains(m.Stages, training.ExecuteCode) ||
+		slices.Contains(m.Stages, training.ExecutePlan)) {
 		s = m.share(a)
 		out.guesses = s.guesses
 	}

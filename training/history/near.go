@@ -115,7 +115,7 @@ const (
 	mostUses   = 8
 )
 
-// depend separates related files into those that the changed code uses and others (TRAIN-12).
+// depend separates related files into files that the changed code uses and other files (TRAIN-12).
 func (w *work) depend(have versions) {
 	seen := map[string]bool{}
 	own := map[string]bool{} // names that the changed files define

@@ -200,6 +200,10 @@ func TestPromptsOmitOldSecrets(t *testing.T) {
 	}
 }
 
+// why explains a change in more than 100 characters.
+const why = "\n\nThe shop loses customers with many items to others that are cheaper, so they pay less from now on, " +
+	"without a code."
+
 // long returns a history of many commits that give examples.
 func long(t *testing.T, n int) *repo {
 	r := newRepo(t)
@@ -212,7 +216,11 @@ func long(t *testing.T, n int) *repo {
 		if i%2 == 1 {
 			percent = 6 + i%80
 		}
-		r.commit(fmt.Sprintf("Give a discount of %d percent of the price on the sum of carts with many items, by len", i),
+		message := fmt.Sprintf("Give a discount of %d percent of the price on the sum of carts with many items, by len", i)
+		if i%6 == 0 {
+			message += why
+		}
+		r.commit(message,
 			strings.ReplaceAll(discounted, "Discount(sum, 5)", fmt.Sprintf("Discount(sum, %d)", percent)))
 	}
 	return r
@@ -261,6 +269,9 @@ func TestStoppedRunResumes(t *testing.T) {
 	if whole.Files[training.ExecuteCode].Not[guessed] == 0 {
 		t.Fatal("each commit edits the same place, and no example is omitted for that")
 	}
+	if whole.Files[training.ExecuteCode].Explained == 0 {
+		t.Fatal("no message explains its change")
+	}
 	if n := whole.Files[training.ExecuteCode].Not[redone]; n != 125 {
 		t.Errorf("%d commits are changed again within a year", n)
 	}
@@ -302,6 +313,31 @@ func TestStoppedRunResumes(t *testing.T) {
 	}
 	if d := cmp.Diff(want, contents(t, o.Dir)); d != "" {
 		t.Errorf("after %d stops:\n%.2000s", stops, d)
+	}
+}
+
+// Commits whose message does not explain the change are at most a third of the examples of edits, except for the first 30.
+func TestFewUnexplainedCommits(t *testing.T) {
+	for n, tt := range []struct {
+		examples, explained int
+		takes               bool
+	}{{0, 0, true}, {29, 0, true}, {30, 0, false}, {30, 20, false}, {32, 22, true}, {33, 22, false}, {90, 61, true}} {
+		state := tally{Examples: tt.examples, Explained: tt.explained}
+		if state.takes(false) != tt.takes || !state.takes(true) {
+			t.Errorf("%d: %v", n, state.takes(false))
+		}
+	}
+	for task, want := range map[string]bool{
+		"Give a discount":       false,
+		"Give a discount" + why: true,
+		"Give a discount of\n\nhttps://example.org/" + strings.Repeat("a", 200): false,
+		"Give a discount of\n\nCloses " + strings.Repeat("#123, ", 40) + "#9.":  false,
+		"Give a discount" + why[:90]:                        false,
+		"Give a discount\n\n" + strings.Repeat("gäbe ", 20): false, // 99 characters
+	} {
+		if explained(task) != want {
+			t.Errorf("%q: %v", task, !want)
+		}
 	}
 }
 

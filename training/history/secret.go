@@ -27,8 +27,8 @@ type sentry struct {
 	dirty *recent.Map[string, string] // by path: a line with a secret
 
 	seed   maphash.Seed
-	lines  *recent.Shared[uint64, bool] // lines without secrets, by their hash and that of their path
-	blocks *recent.Map[uint64, bool]    // the same of blocks, without a word of longSecrets
+	lines  *recent.Shared[uint64, bool] // lines without secrets, by the hashes of the line and its path
+	blocks *recent.Map[uint64, bool]    // the same for blocks, without a word of longSecrets
 }
 
 // Limits of the younger halves of the memory. mostDirty is in bytes.
@@ -45,8 +45,8 @@ func newSentry(dir string, redact func(string) string) sentry {
 		recent.NewShared[uint64](mostBlocks, each), recent.New[uint64](mostBlocks, each)}
 }
 
-// hints are substrings, one of which occurs in each line that the gate may report and each text that the redactor may
-// change. Other lines need no check.
+// hints are substrings: each line that the gate may report, and each text that the redactor may change, contains at
+// least one. Other lines need no check.
 var hints = sync.OnceValue(
 	func() *literal.Set { return literal.NewSet(slices.Concat(secrets.Hints(), redact.Hints())) })
 
@@ -61,7 +61,7 @@ var wide = finder("private key", "uthorization")
 // longSecrets are substrings of texts in which a secret may span more than [nearLines] lines.
 var longSecrets = finder("private key")
 
-// document reports whether a file name is that of documentation. The gate reports nothing for such a name alone.
+// document reports whether a file is documentation, by its name. The gate reports nothing because of such a name alone.
 func document(name string) bool {
 	switch path.Ext(name) {
 	case ".md", ".mdx", ".txt", ".rst", ".adoc", ".html", ".css", ".scss", ".svg", ".csv", ".sum", ".mod", ".lock",

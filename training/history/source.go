@@ -129,7 +129,7 @@ func (s *source) chunked() []chunks.Span {
 	return s.chunks
 }
 
-// span returns the lines from to to as prompts show them, counted from 1. A file that does not exist has none.
+// span returns the lines from to to as prompts show them, counted from 1. A missing file has no lines.
 func (s *source) span(from, to int) string {
 	if s == nil {
 		return ""

@@ -42,7 +42,7 @@ type forest struct {
 	labels  *recent.Map[labelled, *label]
 }
 
-// label holds the parts of a file or folder name that tell its purpose.
+// label holds the parts of a file or folder name that describe its purpose.
 type label struct {
 	name     string
 	language outline.Language

@@ -15,8 +15,8 @@ type versionCache struct {
 	reader reader
 	mutex  sync.Mutex // guards the fields below, and which sources are begun
 	read   *recent.Map[want, *source]
-	found  *recent.Map[want, findings] // of ast-grep, kept longer than the text: to parse costs much more than to read
-	failed error                       // of a step that others may wait for
+	found  *recent.Map[want, findings] // of ast-grep, kept longer than the text: parsing is much slower than reading
+	failed error                       // error of a step that other goroutines may wait for
 }
 
 // mostHeld limits the text in the younger half of the cache. Derived data needs a few times as much. mostFound limits

@@ -110,7 +110,7 @@ type row struct{ from, to int }
 // lines returns the lines from the first to the last of a row.
 func (v *view) lines(r row) int { return v.all[r.to-1].span.End - v.all[r.from].span.Start + 1 }
 
-// rows returns the rows of needed windows. A row ends where no edit goes on, if it would be long with the next window.
+// rows returns the rows of needed windows. A row ends between two edits if it would be long with the next window.
 func (v *view) rows() []row {
 	var out []row
 	for i, x := range v.all {
@@ -159,7 +159,7 @@ func (v *view) differs(r row, wanted int) float64 {
 	return math.Abs(math.Log(float64(v.lines(r)) / float64(wanted)))
 }
 
-// shownAs returns a part of a file as prompts show it. A part of a file without secrets has none.
+// shownAs returns a part of a file as prompts show it. It skips the search for secrets in a file without secrets.
 func (m *maker) shownAs(s *source, text string) string {
 	clean := fence.Clean(text)
 	if s.searched != nil && !s.secret && clean == text {

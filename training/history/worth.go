@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
@@ -17,6 +18,7 @@ var (
 	// documents matches subjects about files that an example does not show.
 	documents = lazyre.New(`(?i)\b(?:read ?me|changelog|changes|release notes|website|\w*docs?|documentation|docstrings?|comments?|authors|contributors|licen[cs]e|copyright|badges?)\b`)
 	link      = lazyre.New("https?://[^\\s'\"`<>()\\[\\]]+")
+	reference = lazyre.New(`(?m)^.*(?:https?://\S+|#\d+\.?)\s*$`)
 	// figure matches numbers that two authors rarely choose independently.
 	figureRE = lazyre.New(`\b\d[\d_]*(?:\.\d+)*\b`)
 )
@@ -59,24 +61,34 @@ func (c *change) ofCode() bool {
 
 // Limits of [work.tellsLittle]. docs/training.md says how they were chosen.
 const (
-	wordsForTold = 5 // words of a change for which its task must have more than one
-	leastTold    = 2 // words that its task must have
-	mostNew      = 1 // new words that its task need not have
+	wordsForTold = 5   // words of a change for which its task must have more than one
+	leastTold    = 2   // words that its task must have
+	mostNew      = 1   // new words that its task need not have
+	leastWhy     = 100 // characters that explain a change
+
+	mostNewExplained = 3 // as mostNew, if the message explains the change
 )
 
-// tellsLittle returns why a task tells too little of its change, or "".
+// tellsLittle returns why a task says too little about its change, or "".
 func (w *work) tellsLittle() string {
 	switch said, all, fresh := w.said(); {
 	case wordsForTold*said <= all || said < leastTold:
 		return "the task tells too little of its change"
-	case fresh > mostNew:
+	case fresh > mostNew && !(explained(w.task) && fresh <= mostNewExplained):
 		return "its answer has new words that are not in the task"
 	}
 	return ""
 }
 
-// said counts the different words of the changed lines, those of them that the task has, and those that are new:
-// neither the task nor the lines before have them.
+// explained reports whether a message explains the change below its first line. Lines that end with a link or the
+// number of an issue do not count.
+func explained(task string) bool {
+	_, why, _ := strings.Cut(task, "\n")
+	return utf8.RuneCountInString(strings.TrimSpace(reference.ReplaceAllString(why, ""))) >= leastWhy
+}
+
+// said counts the different words of the changed lines, how many of them are in the task, and how many are new: neither
+// in the task nor in the old lines.
 func (w *work) said() (said, all, fresh int) {
 	asked, seen := map[string]bool{}, map[string]bool{}
 	tells := func(s string) bool { return !emptyWords.Has(s) && !stopWords.Has(s) }
@@ -113,10 +125,10 @@ func (w *work) told() training.Signal {
 		fmt.Sprintf("the task has %d of %d words of the changed lines", said, all))
 }
 
-// told is the name of the signal by which the mean of the others is multiplied.
+// told is the name of the signal that multiplies the mean of the other signals.
 const told = "told"
 
-// longFigure is the number of digits from which only the author of an answer knows a figure.
+// longFigure is the minimum number of digits of a figure that only the author of an answer can know.
 const longFigure = 3
 
 // invented returns why only the author could know the figures and links of an answer, or "".

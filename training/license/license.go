@@ -25,8 +25,8 @@ const (
 	enoughUsual = 90
 )
 
-// Of returns the license of a repository, from the files in its root: an SPDX id, several joined with AND, or ""
-// if unknown. It cannot detect a choice between licenses, so all of them count.
+// Of returns the license of a repository, from the files in its root: an SPDX id, several ids joined with AND, or "" if
+// unknown. It cannot detect a choice between licenses, so all of them count.
 func Of(root fs.FS) string {
 	entries, err := fs.ReadDir(root, ".")
 	if err != nil {
@@ -43,7 +43,7 @@ func Of(root fs.FS) string {
 		}
 		found := ofText(text)
 		if found == "" {
-			return "" // an unreadable license might forbid what others allow
+			return "" // an unreadable license might forbid what the other licenses allow
 		}
 		ids = append(ids, strings.Split(found, " AND ")...)
 	}
@@ -120,7 +120,7 @@ func readSome(root fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, largestLicense))
 }
 
-// licenseName reports whether a file name is that of a license: LICENSE, LICENCE.md, COPYING, LICENSE-MIT.
+// licenseName reports whether a file is a license, by its name: LICENSE, LICENCE.md, COPYING, LICENSE-MIT.
 func licenseName(name string) bool {
 	ext := path.Ext(name)
 	if ext != strings.ToUpper(ext) &&

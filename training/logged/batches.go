@@ -21,7 +21,7 @@ func (b *build) batches(ctx context.Context) error {
 	return b.each(ctx, func(r *run, m *batch, p *proof) error { return b.batch(ctx, r, m, p) })
 }
 
-// each calls of for each selected batch with a proof, oldest run first, and refuses the attempts at the others.
+// each calls of for each selected batch with a proof, oldest run first, and refuses the attempts at all other batches.
 func (b *build) each(ctx context.Context, of func(*run, *batch, *proof) error) error {
 	for _, sr := range b.runs {
 		if sr.Started.Before(b.Since) {

@@ -217,7 +217,7 @@ func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training
 	return v, []training.Signal{{Name: "gates", Value: v, Note: fmt.Sprintf("attempt %d", c.Attempt)}}, nil
 }
 
-// verdict returns the gate verdict of the attempt that an answer was part of. In a tournament it is that of the
+// verdict returns the gate verdict of the attempt that an answer was part of. In a tournament it is the verdict of the
 // candidate with this answer.
 func (t *task) verdict(c store.Call) *bool {
 	of := lists.Filter(t.attempts, func(a store.Attempt) bool { return a.Number == c.Attempt && !a.Unjudged })

@@ -41,7 +41,7 @@ func (a *attempt) name() string {
 	return fmt.Sprintf("attempt %d", a.made.Attempt)
 }
 
-// where names the attempt among those of all runs.
+// where names the batch, the run and the attempt.
 func (a *attempt) where() string {
 	return fmt.Sprintf("batch %s of run %s, %s", a.made.Batch, a.made.Run, a.name())
 }
@@ -130,7 +130,7 @@ func (b *batch) judged(ev runner.Event) {
 	}
 }
 
-// winner returns the merged attempt: the winner of its tournament, else the last one that passed.
+// winner returns the merged attempt: the winner of its tournament, else the last attempt that passed.
 func (b *batch) winner() *attempt {
 	for _, a := range slices.Backward(b.attempts) {
 		if a.won || a.made.Candidate == 0 && a.passed != nil && *a.passed {

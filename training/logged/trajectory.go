@@ -110,7 +110,7 @@ func Trajectories(ctx context.Context, s Source, o Options, format func(agent st
 	return b.tally, err
 }
 
-// trajectory yields one attempt, or returns why it has none.
+// trajectory yields the trajectory of one attempt, or returns why there is none.
 func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, format func(string) stream.Format,
 	yield func(string, Trajectory) error) error {
 	brief, err := b.brief(a)

@@ -111,9 +111,9 @@ func For(s training.Stage) Plan {
 	}
 }
 
-// DefaultHyperparameters returns the hyperparameters of the first curriculum (TRAIN-22), and those that a curriculum
-// leaves to its trainer. Sequences are longer than those of a curriculum: up to the examples that bootstrap makes by
-// default.
+// DefaultHyperparameters returns the hyperparameters of the first curriculum (TRAIN-22), and the hyperparameters that a
+// curriculum leaves to its trainer. Sequences are longer than in a curriculum, because the examples of bootstrap can be
+// that long.
 func DefaultHyperparameters() Hyperparameters {
 	h := Hyperparameters{Hyperparameters: curriculum.DefaultHyperparameters(), QuantizationBits: 4,
 		BetaOfPreferences: 0.1, EvaluateEverySteps: 50, SaveCheckpointsToKeep: 3}

@@ -22,8 +22,8 @@ type suite struct {
 	names []string
 }
 
-// whole returns the names without subtests of Go tests that are not in the list themselves: go runs a test with all
-// of its subtests, one of which did not pass.
+// whole returns the names without subtests of Go tests that are not in the list. go runs a test with all its subtests,
+// and one of these did not pass.
 func (s suite) whole(lang gates.Language) []string {
 	if lang != gates.LangGo {
 		return s.names

@@ -175,7 +175,7 @@ func (x *export) keep(r Receipt) {
 	}
 }
 
-// commit makes a task of a commit, or returns why it is not one. An error ends the export.
+// commit makes a task from a commit, or returns why it cannot. An error ends the export.
 func (x *export) commit(ctx context.Context, c git.Past, task string) (Receipt, error) {
 	w := &work{Past: c, task: task, receipt: Receipt{Commit: c.Hash, Parent: c.Parents[0], Subject: subjectOf(task)}}
 	steps := []func(context.Context, *work) error{x.split, x.hold, x.trees, x.judge, x.write}

@@ -57,7 +57,7 @@ func (x *export) slug() string {
 	return strings.TrimLeft(strings.Map(clean, strings.Join(parts, "/")), ".-")
 }
 
-// instance is a line for the loaders of SWE-bench: all its fields are texts, and those of tests contain JSON.
+// instance is a line for the loaders of SWE-bench: all its fields are texts, and the fields with tests contain JSON.
 type instance struct {
 	Repo       string `json:"repo"`
 	InstanceID string `json:"instance_id"`

@@ -115,7 +115,7 @@ func (s Score) judged() Score {
 	return s
 }
 
-// Mean returns the score of an adapter from those of its units. Without units it is unknown.
+// Mean returns the score of an adapter: the mean of the scores of its units. Without units it is unknown.
 func Mean(threshold float64, list []Score) Score {
 	s := Score{Measures: []Measure{}, Threshold: threshold, High: 1}
 	if len(list) == 0 {

@@ -54,6 +54,9 @@ var refused = []struct{ pattern, instead string }{
 	{`(whose|at) fault|to blame for`, `what caused the failure`},
 	{`put(ting)? to work|cannot be had`, `deploy, is not available`},
 	{`heed(s|ed)?|waved? through|as good as (none|always)`, `plain words`},
+	{`(says?|tells?|said) the same of|the same of (a|each|the|two)`, `the same about, the same for`},
+	{`what is none|more of them than|in another way than`, `name the thing`},
+	{`hands? on to|in the making|(has|have|is) the gist|for the wire`, `passes, calls, unfinished, summarizes`},
 }
 
 // refusedDoc matches doc comments that define a name by a question instead of saying what it does.

@@ -49,7 +49,7 @@ type scriptFile struct {
 	python     bool
 	quiet      []patterns.Node
 	negated    map[[2]int]bool // expressions with an operator whose mutant negates them
-	ones       map[[2]int]bool // those of -1: -2 is mostly the same, and the removal of the minus sign is a mutant
+	ones       map[[2]int]bool // expressions -1: -2 would mostly be equivalent, and another mutant removes the minus sign
 	out        []Mutant
 }
 

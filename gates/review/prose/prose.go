@@ -67,7 +67,7 @@ var (
 )
 
 // docNames checks comments directly above a declaration: by custom they begin with its name. It reports another first
-// word only if that is a name: declared here before, or written as names are.
+// word only if that word is a name: the old file declared it, or it is written like one (aB).
 func docNames(l *gates.Look, f gates.File) {
 	lines := strings.Split(f.After, "\n")
 	fresh := f.FreshLines()
@@ -105,7 +105,7 @@ func declared(lines []string) []string {
 	return out
 }
 
-// mixed reports whether a word is written as names are: aB, ABc.
+// mixed reports whether a word has capitals inside, like names in code: aB, ABc.
 func mixed(s string) bool {
 	lower, upper := false, false
 	for i := range s {

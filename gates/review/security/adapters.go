@@ -161,7 +161,7 @@ func semgrep() tool {
 		}}
 }
 
-// gitleaks runs gitleaks and reads its report file. It tells gitleaks to redact secrets, and it does not read the
+// gitleaks runs gitleaks and reads its report file. gitleaks has to redact secrets, and runplan does not read the
 // matches.
 func gitleaks() tool {
 	return tool{name: "gitleaks", cost: gates.Cheap, none: "no regular file changed",

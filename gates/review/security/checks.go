@@ -49,7 +49,7 @@ var checks = []check{
 	{"security/mode", code, found(open, gates.Warning), "every user of the machine may write this file", "0o644 or 0o600"},
 }
 
-// checked returns what the first check finds in a line; nil for nothing.
+// checked returns the first check that finds a problem in a line, or nil.
 func checked(lang, line string) *flaw {
 	for _, c := range checks {
 		if !slices.Contains(c.langs, lang) {
@@ -65,7 +65,7 @@ func checked(lang, line string) *flaw {
 var (
 	evaluated   = lazyre.New(`(?:^|[^\w.])(?:eval|exec)\(\s*(?:[A-Za-z_]|f["'])`)
 	evaluatedJS = lazyre.New(`(?:^|[^\w.])eval\(\s*(?:[A-Za-z_` + "`" + `]|["'][^"']*["']\s*\+)`)
-	// requestCode matches code that a request brought.
+	// requestCode matches code from a request that the program runs.
 	requestCode  = lazyre.New(`(?:\bvm\.(?:runIn\w*Context|compileFunction)|\bnew (?:vm\.Script|Function))\(.*\b(?:req|request|ctx)\.(?:body|query|params)\b`)
 	madeFunction = lazyre.New(`\bnew Function\(`)
 	ownCode      = lazyre.New(`(?:eval|exec)\(\s*compile\(`)

@@ -41,7 +41,7 @@ func (p place) to() int {
 // flow looks at one line within its function.
 type flow func(p place) *flaw
 
-// flows lists the checks that follow those of single lines.
+// flows lists the checks that run after the checks of single lines.
 var flows = []flow{shellOfImport, appendedSQL, requestFlow, unpacked, weakHash, weakRandom, tempName, tlsSetting,
 	credential, leak, blocking, forgotten, silent}
 
@@ -92,8 +92,8 @@ func around(lang string, lines []string, at int) (from, to int) {
 	return from, to
 }
 
-// tainted reports whether text contains data of a request: directly, or in a variable that the same function set from
-// one and did not sanitize since.
+// tainted reports whether text contains data of a request: directly, or in a variable that the same function set from a
+// request and did not sanitize.
 func (p place) tainted(text string) bool {
 	if cleaned.MatchString(text) {
 		return false
@@ -389,7 +389,8 @@ func credential(p place) *flaw {
 //go:embed flows.toml
 var flowTable string
 
-// table returns what the flows look for: the kinds of resources that must be closed, and the words of each language.
+// table returns the data of the flows: the kinds of resources that must be closed, and the relevant words of each
+// language.
 var table = sync.OnceValue(func() (t struct {
 	Words   map[string][]string
 	Opening []struct {
@@ -479,7 +480,7 @@ var (
 	plainCatch  = lazyre.New(`\bcatch\s*(?:\(\s*\w+(?:\s*:\s*\w+)?\s*\))?\s*\{\s*(?:(return\b[^}]*)\})?\s*$`)
 )
 
-// silent finds a failure that ends in a plain return, without a line in a log.
+// silent finds code that handles a failure by a plain return without logging it.
 func silent(p place) *flaw {
 	head := map[string]*lazyre.Regexp{"python": broadExcept, "js": plainCatch}[p.lang]
 	if head == nil {
@@ -519,7 +520,7 @@ func joinedCall(lines []string, at int) (text string, last int) {
 	return text, i
 }
 
-// telling reports whether a line contains a word that one of the flows looks for. Most lines do not.
+// telling reports whether a line contains a word that any flow looks for. This quick test rules out most lines.
 func telling(lang, line string) bool {
 	return slices.ContainsFunc(table().Words[lang], func(w string) bool { return strings.Contains(line, w) }) ||
 		slices.ContainsFunc(table().Words["any"], func(w string) bool { return strings.Contains(line, w) })

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// telltale lists the modules that the rules name, by language.
+// telltale lists, by language, the modules that the rules mention.
 var telltale = map[string][]string{
 	"python": {
 		"subprocess", "pickle", "dill", "marshal", "shelve", "random", "hashlib", "os", "os.path", "yaml", "requests",
@@ -105,7 +105,7 @@ func imported(lang, line string, add func(name, full string)) {
 	case "go":
 		if m := goImport.FindStringSubmatch(line); m != nil {
 			full := path.Base(versionEnd.ReplaceAllString(m[2], ""))
-			if full == "rand" { // there are two
+			if full == "rand" { // Go has two packages with this name
 				full = strings.Split(m[2], "/")[0] + full
 			}
 			add(m[1], full)

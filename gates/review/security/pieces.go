@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	// piece matches a line that appends to a text or starts one. The first group is its name, the second the appended
+	// piece matches a line that starts a string or appends to it. The first group is the variable, the second the appended
 	// part.
 	piece   = lazyre.New(`^\s*(?:const |let |var )?(\w+)(?:\.WriteString\(|\.append\(|\.push\(|\s*:?=\s*|\s*\+=\s*)(.*)$`)
 	adds    = lazyre.New(`\.WriteString\(|\.append\(|\.push\(|\+=`)

@@ -114,5 +114,5 @@ func comment(lang, text string) bool {
 	return strings.HasPrefix(t, "//") || strings.HasPrefix(t, "* ") || strings.HasPrefix(t, "/*")
 }
 
-// benchmark matches files whose queries and commands have only values of their own.
+// benchmark matches files whose queries and commands contain only fixed values.
 var benchmark = lazyre.New(`(?i)(?:^|[/._-])bench(?:es|marks?)?(?:/|[._-][^/]*$)`)

@@ -8,11 +8,11 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// further matches a command that only runs if all before it succeeded, and that hides no failure.
+// further matches commands that run only if all commands before them succeeded, and that hide no failure.
 var further = lazyre.New(`^(?:\s*&&\s*[^;&|\n]+)+$`)
 
-// Grown reports whether the commands of a section are the old ones, and others that cannot hide that one of the old ones
-// fails: they come after all of them, or are one of them with another file.
+// Grown reports whether a section still has all its old commands, and new commands cannot hide a failure of these. A
+// new command must follow all old commands, or differ from an old one only in the name of a file.
 func Grown(name, old, now string) bool {
 	if strings.HasPrefix(name, "scripts.") {
 		rest, ok := strings.CutPrefix(now, old)

@@ -55,7 +55,7 @@ func Reader(p string, ran map[string]bool) func(text string) []Section {
 	return nil
 }
 
-// ByName returns the sections by name. Those with the same name become one.
+// ByName returns the sections by name. It joins sections with the same name.
 func ByName(list []Section) map[string]Section {
 	out := map[string]Section{}
 	for _, s := range list {
@@ -68,7 +68,7 @@ func ByName(list []Section) map[string]Section {
 	return out
 }
 
-// whole returns the one section of a file that cannot be read.
+// whole returns an unreadable file as one section.
 func whole(text string) []Section {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -124,7 +124,7 @@ func encode(v any) string {
 var (
 	iniHead = lazyre.New(`^\[([^\]]+)\]\s*$`)
 	iniKey  = lazyre.New(`^[\w-]+\s*=`)
-	// toxAside matches the keys of tox that say in what the checks run, and not what is checked.
+	// toxAside matches keys of tox that set the environment of the checks, not the checks.
 	toxAside = lazyre.New(`^(?:base_?python|deps|description|requires|min_?version)\s*=`)
 )
 
@@ -189,7 +189,7 @@ func looseJSON(data []byte, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// keyLine finds the line of a key in TOML or JSON; if it is not found, that of the table around it.
+// keyLine finds the line of a key in TOML or JSON, or else the line of the table that should contain it.
 func keyLine(text string, keys ...string) int {
 	for _, key := range keys {
 		for _, form := range []string{"\n" + key, "[" + key, `"` + key + `"`} {

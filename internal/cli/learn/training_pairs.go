@@ -97,7 +97,7 @@ func checkStage(name string) error {
 
 func (o *trainingPairsOptions) trainingPairs(ctx context.Context, p *cli.Project, _ []string) error {
 	if p.JSON && o.out == "-" {
-		return cli.Usage(errors.New("--json and --out - both write to standard output"), "leave one of them out")
+		return cli.Usage(errors.New("--json and --out - both write to standard output"), "use only one of them")
 	}
 	options, err := o.rows.options(time.Now())
 	if err != nil {

@@ -191,7 +191,7 @@ func (x *Prepared) describe(ctx context.Context) error {
 	x.Info.Candidates = candidates(x.Info, x.how)
 	contests := p.Config.Sampling
 	if agent == solver.Name && p.Config.Source("sampling.sample_on_retry") == "default" {
-		contests.OnRetry = false // the limit of attempts is that of the model's answers (C-17)
+		contests.OnRetry = false // the number of the model's answers limits the attempts (C-17)
 	}
 	if err := o.Sample.mark(&x.Info, x.Plan, contests, &x.Decision); err != nil {
 		return err
