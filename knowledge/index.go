@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -107,7 +107,7 @@ type indexer struct {
 	state store.RepoState
 
 	known   map[string]store.FileState
-	texts   map[string]store.Text // known files of languages without symbols; existing files are removed from the map
+	texts   map[string]store.FileState // known files of languages without symbols; existing files are removed from the map
 	ids     map[string]int64
 	added   []int64  // new files
 	changed []int64  // files that were read, including new ones
@@ -259,7 +259,7 @@ func (x *indexer) resolve(ctx context.Context, all []string) error {
 	if whole {
 		todo = slices.Collect(maps.Keys(r.paths))
 		if len(x.changed) < len(todo) { // else all files are already loaded
-			if err := r.all(ctx); err != nil {
+			if err := r.load(ctx, todo); err != nil {
 				return err
 			}
 		}
@@ -329,11 +329,7 @@ func (x *indexer) affected(ctx context.Context, r *resolver) ([]int64, error) {
 		}
 		ids = append(ids, x.ids[p])
 		if outline.LanguageOf(p) == outline.Go {
-			dir := "."
-			if i := strings.LastIndexByte(p, '/'); i >= 0 {
-				dir = p[:i]
-			}
-			more, err := x.tx.Importers(ctx, x.state.ID, r.layout.goSpec(dir)...)
+			more, err := x.tx.Importers(ctx, x.state.ID, r.layout.goSpec(path.Dir(p))...)
 			if err != nil {
 				return nil, err
 			}
@@ -369,6 +365,3 @@ func (x *indexer) finish() {
 			patterns.MissingNote)
 	}
 }
-
-// workers returns the number of files to read in parallel.
-func workers() int { return max(1, runtime.GOMAXPROCS(0)) }

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -75,10 +76,7 @@ func newLayout(root string, all []string, ids map[string]int64) *layout {
 		l.setting(p, text)
 	}
 	slices.SortFunc(l.modules, func(a, b goModule) int { // the longest matching path wins
-		if len(a.path) != len(b.path) {
-			return len(b.path) - len(a.path)
-		}
-		return strings.Compare(a.dir, b.dir)
+		return cmp.Or(len(b.path)-len(a.path), strings.Compare(a.dir, b.dir))
 	})
 	l.hash = hex.EncodeToString(sum.Sum(nil))
 	return l

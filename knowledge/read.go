@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -108,14 +109,9 @@ func (x *indexer) plan(ctx context.Context, all []listed) ([]candidate, error) {
 		there[p] = true
 		x.res.Scanned++
 		x.files[string(l)].Files++
-		c := candidate{path: p, language: l, size: fi.Size(), modified: fi.ModTime().UnixNano(), known: x.known[p]}
-		k := c.known
-		same := k.ID != 0 && k.Modified == c.modified && k.Size == c.size
-		if x.Now.Sub(fi.ModTime()) < young {
-			c.modified = 0
-		}
-		if same && x.uptodate(l, k) {
-			x.keep(k)
+		c, same := x.candidate(p, l, fi, x.known[p])
+		if same && x.uptodate(l, c.known) {
+			x.keep(c.known)
 			continue
 		}
 		work = append(work, c)
@@ -143,6 +139,16 @@ func (x *indexer) plan(ctx context.Context, all []listed) ([]candidate, error) {
 	return work, nil
 }
 
+// candidate makes a candidate of a file. It reports whether size and time are those of the index.
+func (x *indexer) candidate(p string, l outline.Language, fi fs.FileInfo, known store.FileState) (candidate, bool) {
+	c := candidate{path: p, language: l, size: fi.Size(), modified: fi.ModTime().UnixNano(), known: known}
+	same := known.ID != 0 && known.Modified == c.modified && known.Size == c.size
+	if x.Now.Sub(fi.ModTime()) < young {
+		c.modified = 0
+	}
+	return c, same
+}
+
 // uptodate reports whether a file with the same content would give the same outline. Without ast-grep the stored
 // outline stays valid.
 func (x *indexer) uptodate(l outline.Language, k store.FileState) bool {
@@ -160,6 +166,12 @@ func (x *indexer) keep(k store.FileState) {
 		n.Skipped++
 		x.res.Skipped = append(x.res.Skipped, patterns.Skip{Path: k.Path, Reason: k.Reason})
 	}
+}
+
+// Hash returns the hash by which the index knows the content of a file.
+func Hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // seenFile is the result of a worker for one candidate.
@@ -199,7 +211,7 @@ func (x *indexer) read(ctx context.Context, work []candidate) error {
 		files []seenFile
 		err   error
 	}
-	answers := make(chan chan answer, workers()) // in order; limits the chunks in memory
+	answers := make(chan chan answer, runtime.GOMAXPROCS(0)) // in order; limits the chunks in memory
 	group.Go(func() {
 		defer close(answers)
 		for _, files := range chunks {
@@ -257,8 +269,7 @@ func (x *indexer) chunk(ctx context.Context, work []candidate, threads int) ([]s
 		case err != nil:
 			return nil, fmt.Errorf("read %s: %w", c.path, err)
 		}
-		sum := sha256.Sum256(raw)
-		f.hash, f.size = hex.EncodeToString(sum[:]), int64(len(raw))
+		f.hash, f.size = Hash(raw), int64(len(raw))
 		if c.known.ID != 0 && c.known.Hash == f.hash && (c.language == "" || x.uptodate(c.language, c.known)) {
 			f.same = true
 			continue
@@ -303,8 +314,7 @@ func (x *indexer) outlines(ctx context.Context, out []seenFile, texts []patterns
 		return nil
 	}
 	languages := lists.Map(which, func(i int) outline.Language { return out[i].language })
-	slices.Sort(languages)
-	nodes, skip, err := x.Program.Nodes(ctx, x.Repo.Root, texts, outline.Rules(slices.Compact(languages)...), threads)
+	nodes, skip, err := x.Program.Nodes(ctx, x.Repo.Root, texts, outline.Rules(lists.Unique(languages)...), threads)
 	if errors.Is(err, patterns.ErrTooMuch) {
 		if len(texts) == 1 {
 			out[which[0]].skip = "ast-grep's answer about it is too long: probably a generated file"
@@ -451,15 +461,12 @@ func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) e
 	for i := range content.Symbols {
 		content.Symbols[i].File = state.ID
 	}
-	sortSymbols(content.Symbols)
+	slices.SortFunc(content.Symbols, func(a, b store.Symbol) int { // as the database returns them
+		return cmp.Or(a.Start-b.Start, cmp.Compare(a.ID, b.ID))
+	})
 	x.facts[state.ID] = &source{id: state.ID, path: f.path, language: f.language, symbols: content.Symbols,
 		imports: content.Imports, refs: refs}
 	return nil
-}
-
-// sortSymbols sorts symbols in the order in which the database returns them.
-func sortSymbols(all []store.Symbol) {
-	slices.SortFunc(all, func(a, b store.Symbol) int { return cmp.Or(a.Start-b.Start, cmp.Compare(a.ID, b.ID)) })
 }
 
 // qualified returns unique names of symbols in a file: kind, names of all parents, and a number for duplicates.
@@ -491,10 +498,7 @@ func qualified(all []outline.Symbol) []string {
 
 // reuse assigns the previous ids to symbols and returns the ids that are no longer used.
 func reuse(old []store.Symbol, names []string, ids []int64) (gone []int64) {
-	at := map[int64]int{}
-	for i, s := range old {
-		at[s.ID] = i
-	}
+	at := lists.Index(old, func(s store.Symbol) int64 { return s.ID })
 	symbols := make([]outline.Symbol, len(old))
 	for i, s := range old {
 		symbols[i] = outline.Symbol{Name: s.Name, Kind: outline.Kind(s.Kind), Parent: -1}

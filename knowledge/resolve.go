@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -92,35 +93,19 @@ func (r *resolver) file(ctx context.Context, id int64) (*source, error) {
 	if s := r.known[id]; s != nil {
 		return s, nil
 	}
-	s := &source{id: id, path: r.paths[id], language: outline.LanguageOf(r.paths[id])}
-	var err error
-	if s.symbols, err = r.tx.SymbolsOf(ctx, r.repo, id); err != nil {
-		return nil, err
-	}
-	if s.imports, err = r.tx.ImportsOf(ctx, r.repo, id); err != nil {
-		return nil, err
-	}
-	used, err := r.tx.RefsOf(ctx, r.repo, id)
-	if err != nil {
-		return nil, err
-	}
-	for _, u := range used {
-		s.refs = refsOf(u.Refs)
-	}
-	r.known[id] = s
-	return s, nil
+	err := r.load(ctx, []int64{id}, id)
+	return r.known[id], err
 }
 
-// all loads all files at once.
-func (r *resolver) all(ctx context.Context) error {
+// load loads those of the files that are not known. It reads the rows of some files, or of all.
+func (r *resolver) load(ctx context.Context, files []int64, some ...int64) error {
 	empty := map[int64]*source{} // files to fill
-	for id, p := range r.paths {
+	for _, id := range files {
 		if r.known[id] == nil {
-			r.known[id] = &source{id: id, path: p, language: outline.LanguageOf(p)}
-			empty[id] = r.known[id]
+			empty[id] = &source{id: id, path: r.paths[id], language: outline.LanguageOf(r.paths[id])}
 		}
 	}
-	symbols, err := r.tx.SymbolsOf(ctx, r.repo)
+	symbols, err := r.tx.SymbolsOf(ctx, r.repo, some...)
 	if err != nil {
 		return err
 	}
@@ -129,7 +114,7 @@ func (r *resolver) all(ctx context.Context) error {
 			s.symbols = append(s.symbols, x)
 		}
 	}
-	imports, err := r.tx.ImportsOf(ctx, r.repo)
+	imports, err := r.tx.ImportsOf(ctx, r.repo, some...)
 	if err != nil {
 		return err
 	}
@@ -138,7 +123,7 @@ func (r *resolver) all(ctx context.Context) error {
 			s.imports = append(s.imports, x)
 		}
 	}
-	used, err := r.tx.RefsOf(ctx, r.repo)
+	used, err := r.tx.RefsOf(ctx, r.repo, some...)
 	if err != nil {
 		return err
 	}
@@ -147,6 +132,7 @@ func (r *resolver) all(ctx context.Context) error {
 			s.refs = refsOf(u.Refs)
 		}
 	}
+	maps.Copy(r.known, empty)
 	return nil
 }
 

@@ -47,12 +47,7 @@ func (x *indexer) otherText(name string, fi fs.FileInfo) (candidate, bool) {
 		}
 		return candidate{}, false
 	}
-	c := candidate{path: name, size: fi.Size(), modified: fi.ModTime().UnixNano()}
-	c.known = store.FileState{File: store.File{ID: known.ID, Hash: known.Hash, Size: known.Size}, Modified: known.Modified}
-	same := known.ID != 0 && known.Modified == c.modified && known.Size == c.size
-	if x.Now.Sub(fi.ModTime()) < young {
-		c.modified = 0
-	}
+	c, same := x.candidate(name, "", fi, known)
 	return c, !same
 }
 

@@ -2,13 +2,12 @@ package knowledge
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 )
@@ -64,8 +63,7 @@ func Vectors(ctx context.Context, o VectorOptions) (made int, err error) {
 				continue
 			}
 			text := phrase.Cut(o.Redact(c.Path+" "+c.Label+"\n"+strings.Join(lines[c.Start-1:c.End], "\n")), embedChars)
-			sum := sha256.Sum256([]byte(text))
-			c.Hash = hex.EncodeToString(sum[:])
+			c.Hash = Hash([]byte(text))
 			texts[c.Hash] = text
 			chunks = append(chunks, c)
 		}
@@ -83,9 +81,7 @@ func Vectors(ctx context.Context, o VectorOptions) (made int, err error) {
 func (o VectorOptions) embed(ctx context.Context, chunks []store.Unembedded, texts map[string]string) (int, error) {
 	hashes := make([]string, 0, len(texts))
 	for _, c := range chunks {
-		if !slices.Contains(hashes, c.Hash) {
-			hashes = append(hashes, c.Hash)
-		}
+		hashes = lists.Add(hashes, c.Hash)
 	}
 	known, err := o.Store.EmbeddedHashes(ctx, o.Model, hashes)
 	if err != nil {
@@ -94,11 +90,7 @@ func (o VectorOptions) embed(ctx context.Context, chunks []store.Unembedded, tex
 	hashes = slices.DeleteFunc(hashes, func(h string) bool { return slices.Contains(known, h) })
 	vectors := map[string][]float32{}
 	if len(hashes) > 0 {
-		ask := make([]string, len(hashes))
-		for i, h := range hashes {
-			ask[i] = texts[h]
-		}
-		all, err := o.Embed(ctx, ask)
+		all, err := o.Embed(ctx, lists.Map(hashes, func(h string) string { return texts[h] }))
 		if err != nil {
 			return 0, err
 		}
@@ -112,8 +104,7 @@ func (o VectorOptions) embed(ctx context.Context, chunks []store.Unembedded, tex
 // linesOf reads the lines of a chunk's file, or nil if it is not the indexed one any more.
 func linesOf(root string, c store.Unembedded) []string {
 	raw, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(c.Path)))
-	sum := sha256.Sum256(raw)
-	if err != nil || hex.EncodeToString(sum[:]) != c.TextHash {
+	if err != nil || Hash(raw) != c.TextHash {
 		return nil
 	}
 	return strings.Split(strings.ToValidUTF8(string(raw), " "), "\n")

@@ -63,8 +63,6 @@ func (p *fileParser) parse(src []byte) *Lesson {
 	if !ok {
 		return nil
 	}
-	p.lines = map[string]int{}
-	keyLines(p.lines, "", node)
 	l := &Lesson{Body: body, Path: p.path, lines: p.lines}
 	if err := yamldoc.Decode(node, l, yaml.Strict()); err != nil {
 		p.yamlError(err)
@@ -113,7 +111,7 @@ func invalidUTF8(src []byte) int {
 	return -1
 }
 
-// tree parses the front matter, which must be one mapping.
+// tree parses the front matter, which must be one mapping, and notes the lines of its keys.
 func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
 	file, err := yamldoc.Parse(front)
 	if err != nil {
@@ -127,6 +125,8 @@ func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
 				p.errorf(1, "the front matter has %d YAML documents; it must have one", len(file.Docs))
 				return nil, false
 			}
+			p.lines = map[string]int{}
+			keyLines(p.lines, "", n)
 			return n, true
 		case nil, *ast.CommentGroupNode:
 		default:
@@ -150,11 +150,6 @@ func (p *fileParser) yamlError(err error) {
 	p.errorf(line+1, "%s", message) // the line --- is not part of what was parsed
 }
 
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	return s
-}
-
 // keyLines records the line of each key in the file.
 func keyLines(lines map[string]int, prefix string, n ast.Node) {
 	m, ok := n.(*ast.MappingNode)
@@ -170,14 +165,9 @@ func keyLines(lines map[string]int, prefix string, n ast.Node) {
 
 // checkID checks that ids are text: without quotes YAML reads 0043 as the number 35.
 func (p *fileParser) checkID(l *Lesson, node *ast.MappingNode) {
-	for _, v := range node.Values {
-		if v.Key.GetToken().Value != "id" || v.Value.GetToken() == nil {
-			continue
-		}
-		if t := v.Value.GetToken(); t.Type != token.DoubleQuoteType && t.Type != token.SingleQuoteType {
-			p.at("id", "id: %s has no quotes, so YAML may read it as another number; write id: \"%s\"", t.Value, t.Value)
-			return
-		}
+	if t := idToken(node); t != nil && t.Type != token.DoubleQuoteType && t.Type != token.SingleQuoteType {
+		p.at("id", "id: %s has no quotes, so YAML may read it as another number; write id: \"%s\"", t.Value, t.Value)
+		return
 	}
 	if !isID(l.ID) {
 		p.at("id", "id is %q; use four digits in quotes, such as \"0050\"", l.ID)
@@ -186,6 +176,16 @@ func (p *fileParser) checkID(l *Lesson, node *ast.MappingNode) {
 	if base := path.Base(p.path); !strings.HasPrefix(base, l.ID+"-") {
 		p.at("id", "id is %s, but the file is called %s; its name begins with the id: %s-short-title.md", l.ID, base, l.ID)
 	}
+}
+
+// idToken returns the id as it is written in the file; nil if it has none.
+func idToken(node *ast.MappingNode) *token.Token {
+	for _, v := range node.Values {
+		if v.Key.GetToken().Value == "id" && v.Value.GetToken() != nil {
+			return v.Value.GetToken()
+		}
+	}
+	return nil
 }
 
 func isID(s string) bool {

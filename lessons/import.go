@@ -136,8 +136,6 @@ func (p *foreignParser) lesson(src []byte) *Lesson {
 	if !ok {
 		return nil
 	}
-	p.lines = map[string]int{}
-	keyLines(p.lines, "", node)
 	var f foreignLesson
 	if err := yamldoc.Decode(node, &f); err != nil {
 		p.yamlError(err)
@@ -179,19 +177,17 @@ func (p *foreignParser) try(l *Lesson) {
 
 // id takes the digits as written in the file, because YAML reads 0043 as the number 35.
 func (p *foreignParser) id(node *ast.MappingNode) string {
-	for _, v := range node.Values {
-		if v.Key.GetToken().Value != "id" || v.Value.GetToken() == nil {
-			continue
-		}
-		text := strings.TrimSpace(v.Value.GetToken().Value)
-		if n := len(text); n == 0 || n > 4 || strings.Trim(text, "0123456789") != "" {
-			p.at("id", "id is %q; use a number of at most four digits", text)
-			return ""
-		}
-		return strings.Repeat("0", 4-len(text)) + text
+	t := idToken(node)
+	if t == nil {
+		p.at("id", "id is missing")
+		return ""
 	}
-	p.at("id", "id is missing")
-	return ""
+	text := strings.TrimSpace(t.Value)
+	if n := len(text); n == 0 || n > 4 || strings.Trim(text, "0123456789") != "" {
+		p.at("id", "id is %q; use a number of at most four digits", text)
+		return ""
+	}
+	return strings.Repeat("0", 4-len(text)) + text
 }
 
 // unknown notes the ignored fields.

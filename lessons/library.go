@@ -132,7 +132,8 @@ func parseTested(name string, src []byte) (*Lesson, error) {
 	}
 	l := &Lesson{Body: body, Path: name}
 	if err := yamldoc.UnmarshalTested([]byte(front), l); err != nil {
-		p.errorf(1, "%s", firstLine(err.Error()))
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		p.errorf(1, "%s", first)
 		return nil, p.errs
 	}
 	return l, nil

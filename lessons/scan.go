@@ -24,15 +24,15 @@ import (
 
 // Options configures a [Scanner].
 type Options struct {
-	Workers     int   // files at a time; 0: one for each processor
-	MaxSize     int64 // larger files are skipped; 0: 16 MiB
-	AnyLanguage bool  // try each lesson on every file, in any language
-	Foreign     bool  // also scan files in folders of third-party code if a list names them
+	AnyLanguage bool // try each lesson on every file, in any language
+	Foreign     bool // also scan files in folders of third-party code if a list names them
 }
 
 // Scanner scans for syntactic lessons. It is safe for concurrent use.
 type Scanner struct {
 	options  Options
+	workers  int   // files at a time
+	maxSize  int64 // larger files are skipped
 	detector detector
 	sets     map[string]func() *ruleSet // by language, each created at first use; "" for text of an unknown kind
 	redactor *redact.Redactor
@@ -42,14 +42,9 @@ type Scanner struct {
 
 // NewScanner prepares the lessons with a regular expression whose hits have a level.
 func NewScanner(lessons []*Lesson, o Options) (*Scanner, error) {
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	if o.MaxSize <= 0 {
-		o.MaxSize = 16 << 20
-	}
 	s := &Scanner{
-		options: o, detector: newDetector(), sets: map[string]func() *ruleSet{}, redactor: redact.New(nil),
+		options: o, workers: runtime.GOMAXPROCS(0), maxSize: 16 << 20, detector: newDetector(),
+		sets: map[string]func() *ruleSet{}, redactor: redact.New(nil),
 		known:   map[string]bool{},
 		secrets: regexp.MustCompile(`(?i)((?:key|secret|token|passwd|password)\w*["']?\s*(?::=|[:=])\s*["'])[^"']{6,}`),
 	}
@@ -103,7 +98,7 @@ func (s *Scanner) Scan(ctx context.Context, dir string, files []string) (Result,
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	var next atomic.Int64
-	for range s.options.Workers {
+	for range s.workers {
 		group.Go(func() {
 			w := worker{scanner: s}
 			for n := int(next.Add(1)) - 1; n < len(files) && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
@@ -154,8 +149,8 @@ func (w *worker) file(dir, path string) error {
 	case !info.Mode().IsRegular():
 		w.skip(path, "not a regular file")
 		return nil
-	case info.Size() > w.scanner.options.MaxSize:
-		w.skip(path, fmt.Sprintf("%d MiB, more than the %d that are checked", info.Size()>>20, w.scanner.options.MaxSize>>20))
+	case info.Size() > w.scanner.maxSize:
+		w.skip(path, fmt.Sprintf("%d MiB, more than the %d that are checked", info.Size()>>20, w.scanner.maxSize>>20))
 		return nil
 	}
 	f, err := os.Open(name)

@@ -176,7 +176,8 @@ func TestScanReportsSkippedFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scanner(t, []*Lesson{l}, Options{MaxSize: 4000})
+	s := scanner(t, []*Lesson{l}, Options{})
+	s.maxSize = 4000
 	tree, err := s.Scan(t.Context(), dir, below(t, dir))
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +254,7 @@ func TestScanResultIgnoresWorkerCount(t *testing.T) {
 	if err != nil || len(first.Hits) != 300 {
 		t.Fatalf("%d hits, %v", len(first.Hits), err)
 	}
-	s.options.Workers = 9
+	s.workers = 9
 	again, err := s.Scan(t.Context(), dir, below(t, dir))
 	if err != nil || fmt.Sprint(again.Hits) != fmt.Sprint(first.Hits) && len(again.Hits) != 300 {
 		t.Error("the second time it was different")

@@ -83,7 +83,7 @@ func Discover(ctx context.Context, p Program, dir string, env []string) (Style, 
 			s.Note = MissingNote
 			continue
 		}
-		c := newCounter()
+		c := counter{errors: map[string]int{}, tests: map[string]int{}, imports: map[string]int{}}
 		look := sample(dir, all)
 		if lang == "go" {
 			err = c.golang(ctx, dir, look)
@@ -129,10 +129,6 @@ type counter struct {
 	files                  int
 	errors, tests, imports map[string]int
 	lengths                []int
-}
-
-func newCounter() *counter {
-	return &counter{errors: map[string]int{}, tests: map[string]int{}, imports: map[string]int{}}
 }
 
 func (c *counter) style(language string, files int) LanguageStyle {

@@ -55,11 +55,7 @@ func sources(dir string, files []string, wanted func(language string) bool,
 			continue
 		}
 		s, why := open(dir, rel, sift)
-		if why == "" && s.byName != "" && !wanted(s.language) {
-			other = append(other, rel)
-			continue
-		}
-		if why == "" && s.language == "" && isProse(rel) {
+		if why == "" && (s.byName != "" && !wanted(s.language) || s.language == "" && isProse(rel)) {
 			other = append(other, rel) // starting the program only to hear that would cost more than all other built-in gates
 			continue
 		}

@@ -250,27 +250,20 @@ func (o *outliner) silent(ctx context.Context, args []string) ([]Skip, error) {
 	if len(args) == 0 {
 		return nil, nil
 	}
-	var notes, said []string
+	var out output
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: o.command([]string{"--inspect", "entity"}, args), Dir: o.dir, Env: o.Env, Reaper: o.Reaper, Keep: 4 << 10,
-		Limits: proc.Limits{Total: o.limit()},
-		Line: func(l string) {
-			if len(l) > 4 && l[:4] == "sg: " {
-				notes = append(notes, l)
-			} else if len(said) < 50 && l != "" && l[0] != '{' {
-				said = append(said, l)
-			}
-		},
+		Limits: proc.Limits{Total: o.limit()}, Line: out.line,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("run ast-grep: %w", err)
 	}
-	if err := verdict(res, said); err != nil {
+	if err := verdict(res, out.said); err != nil {
 		return nil, err
 	}
 	asked := lists.SetBy(args, path.Clean)
 	s := sight{files: map[string]string{}}
-	if err := s.read(notes, asked); err != nil {
+	if err := s.read(out.notes, asked); err != nil {
 		return nil, err
 	}
 	var skipped []Skip

@@ -17,6 +17,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/yamldoc"
 )
 
@@ -268,11 +269,7 @@ func (d decoder) rule(doc string) (Rule, error) {
 
 // text returns the rules as ast-grep reads them.
 func text(rules []Rule) string {
-	var docs []document
-	for _, r := range rules {
-		docs = append(docs, r.docs...)
-	}
-	return textOf(docs)
+	return textOf(slices.Concat(lists.Map(rules, func(r Rule) []document { return r.docs })...))
 }
 
 func textOf(docs []document) string {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -34,8 +35,6 @@ type sight struct {
 	records []record
 	files   map[string]string // file → "" if rules were applied to it, else the reason
 }
-
-func (s sight) looked(file string) bool { _, ok := s.files[file]; return ok }
 
 // unread returns why ast-grep did not read a file; "" if it did.
 func (s sight) unread(file string) string {
@@ -164,19 +163,10 @@ func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) 
 	for _, f := range files {
 		args = append(args, "./"+filepath.FromSlash(f.path)) // a name may begin with a dash
 	}
-	var notes, said []string
+	var out output
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: args, Dir: dir, Env: j.Env, Reaper: j.Reaper, KeepStdout: maxAnswer, Keep: 1 << 10,
-		Limits: proc.Limits{Total: j.limit()},
-		Line: func(l string) {
-			switch {
-			case strings.HasPrefix(l, "{"): // the answer, kept separately
-			case strings.HasPrefix(l, "sg: "):
-				notes = append(notes, l)
-			case len(said) < 50:
-				said = append(said, l)
-			}
-		},
+		Limits: proc.Limits{Total: j.limit()}, Line: out.line,
 	})
 	if err != nil {
 		return fmt.Errorf("run ast-grep: %w", err)
@@ -187,7 +177,7 @@ func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) 
 		}
 		return j.chunk(ctx, dir, files[len(files)/2:], all)
 	}
-	if err := verdict(res, said); err != nil {
+	if err := verdict(res, out.said); err != nil {
 		return err
 	}
 	if res.Truncated {
@@ -213,12 +203,25 @@ func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) 
 		return fmt.Errorf("ast-grep %s exited with %d, which contradicts its output; install version %sx", j.Version,
 			res.Exit, KnownGood)
 	}
-	return all.read(notes, asked)
+	return all.read(out.notes, asked)
+}
+
+// output collects the lines of ast-grep that are not its answer: notes on files, and messages.
+type output struct{ notes, said []string }
+
+func (o *output) line(l string) {
+	switch {
+	case strings.HasPrefix(l, "{"):
+	case strings.HasPrefix(l, "sg: "):
+		o.notes = append(o.notes, l)
+	case len(o.said) < 50:
+		o.said = append(o.said, l)
+	}
 }
 
 // verdict distinguishes an answer from a failure.
 func verdict(res proc.Result, said []string) error {
-	text := stderrText(said)
+	text := phrase.CutBytes(phrase.Line(strings.Join(said, " ")), 2000)
 	switch {
 	case res.Ended == proc.Cancelled:
 		return fmt.Errorf("ast-grep was stopped: %w", res.Cause)

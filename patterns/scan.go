@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/lists"
-	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Hit is one match of a rule. Line and column count from 1, the column in characters.
@@ -108,7 +107,7 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	}
 	known := func(rule string) bool { _, ok := lessons[rule]; return ok }
 	for _, s := range look {
-		switch why, looked := saw.files[s.path], saw.looked(s.path); {
+		switch why, looked := saw.files[s.path]; {
 		case !looked && s.idle:
 			res.Scanned++
 		case looked && why == "" && s.language == "":
@@ -123,10 +122,8 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 			res.Scanned++
 		case why == noRule, why == "" && s.language == "":
 			res.Other = append(res.Other, s.path)
-		case why == "":
-			res.Skipped = append(res.Skipped, Skip{s.path, "ast-grep did not report that it read the file"})
 		default:
-			res.Skipped = append(res.Skipped, Skip{s.path, why})
+			res.Skipped = append(res.Skipped, Skip{s.path, saw.unread(s.path)})
 		}
 	}
 	res.sort()
@@ -159,8 +156,7 @@ func ownRules(files []source, docs []document) string {
 		}
 	}
 	languages = append(languages, lists.Map(docs, func(d document) string { return d.language })...)
-	slices.Sort(languages)
-	languages = slices.Compact(languages)
+	languages = lists.Unique(languages)
 	var b strings.Builder
 	for _, l := range languages {
 		fmt.Fprintf(&b, "---\nid: %s\nlanguage: %s\nseverity: hint\nmessage: not parsed\nlabels: {}\n"+
@@ -201,11 +197,6 @@ func (p Program) try(ctx context.Context, rules string) error {
 // limit returns the time for one chunk.
 func (p Program) limit() time.Duration {
 	return cmp.Or(p.Limit, runLimit)
-}
-
-// stderrText returns ast-grep's messages for people, without its machine-readable notes.
-func stderrText(lines []string) string {
-	return phrase.CutBytes(phrase.Line(strings.Join(lines, " ")), 2000)
 }
 
 // String returns the hit as compilers print theirs.

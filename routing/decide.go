@@ -118,8 +118,8 @@ func (j *judge) memory() {
 	m.Available = &available
 	j.f.MemoryGB = float64(available) / gigabyte
 	if m.OK = j.f.MemoryGB >= 2*j.f.WorkerGB; !m.OK {
-		m.Note = fmt.Sprintf("%s available; two workers of %s need %s", gb(j.f.MemoryGB), gb(j.f.WorkerGB),
-			gb(2*j.f.WorkerGB))
+		m.Note = fmt.Sprintf("%s available; two workers of %s need %s", GB(j.f.MemoryGB), GB(j.f.WorkerGB),
+			GB(2*j.f.WorkerGB))
 	}
 }
 
@@ -137,7 +137,7 @@ func (j *judge) describe() {
 	for i := range s.does {
 		files = append(files, s.does[i].all...)
 	}
-	d.Files, d.Overlap = len(unique(files)), s.meanOverlap
+	d.Files, d.Overlap = len(lists.Unique(files)), s.meanOverlap
 }
 
 // steps sets the needs of each batch.
@@ -216,7 +216,7 @@ func (j *judge) mode() error {
 		e := j.forecast()
 		j.because(
 			"team: the forecast is %s instead of %s, which saves %.0f %%; the parallelism score is %d, not above %d",
-			about(*e.Wall), about(*e.WallSequential), j.f.Saves, j.f.Score, j.f.Threshold)
+			Minutes(*e.Wall), Minutes(*e.WallSequential), j.f.Saves, j.f.Score, j.f.Threshold)
 	case custom:
 		j.because("headless: the rule routing.team does not hold: %s", rule)
 		j.because(
@@ -273,7 +273,7 @@ func (j *judge) advise() {
 	case saved == 0:
 		j.because("team mode would save less than 1 %% of the time")
 	case e.Wall != nil:
-		j.because("team mode would save about %s (%.0f %%)", about(*e.WallSequential-*e.Wall), saved)
+		j.because("team mode would save about %s (%.0f %%)", Minutes(*e.WallSequential-*e.Wall), saved)
 	default:
 		ask := "; to use it, give --mode team"
 		if slices.ContainsFunc(j.d.Reasons, func(s string) bool { return strings.HasSuffix(s, "--mode team") }) {
@@ -283,15 +283,18 @@ func (j *judge) advise() {
 	}
 }
 
-// about formats a rounded duration: "14 min", "40 s".
-func about(d time.Duration) string {
+// Minutes formats a duration for people: 45s, 14min, 2h 05min. A duration below a second is not shown as zero.
+func Minutes(d time.Duration) string {
 	switch {
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("%.1f h", d.Hours())
-	case d >= 90*time.Second:
-		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d > 0 && d < time.Second:
+		return "under 1s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Round(time.Second)/time.Second))
+	case d < time.Hour:
+		return fmt.Sprintf("%dmin", int(d.Round(time.Minute)/time.Minute))
 	}
-	return fmt.Sprintf("%.0f s", d.Seconds())
+	d = d.Round(time.Minute)
+	return fmt.Sprintf("%dh %02dmin", int(d/time.Hour), int(d%time.Hour/time.Minute))
 }
 
 // workers sets the number of concurrent batches (ROUTE-13).
@@ -311,7 +314,7 @@ func (j *judge) workers() {
 			why += fmt.Sprintf(", of which the plan has work for %d at a time", d.Workers)
 		}
 		if d.Memory.Available != nil && f.MemoryGB < float64(d.Workers)*f.WorkerGB {
-			why += fmt.Sprintf("; memory may be too small: %s available, %s for each worker", gb(f.MemoryGB), gb(f.WorkerGB))
+			why += fmt.Sprintf("; memory may be too small: %s available, %s for each worker", GB(f.MemoryGB), GB(f.WorkerGB))
 		}
 		j.because("%s", why)
 		return
@@ -323,12 +326,13 @@ func (j *judge) workers() {
 	fit := math.Floor(f.MemoryGB / f.WorkerGB)
 	d.Workers = int(max(1, min(float64(j.o.Rules.MaxWorkers), fit, float64(f.Width))))
 	j.because("%s: %s available, %s for each worker, at most %s, up to %s at the same time",
-		phrase.Count(d.Workers, "worker"), gb(f.MemoryGB), gb(f.WorkerGB),
+		phrase.Count(d.Workers, "worker"), GB(f.MemoryGB), GB(f.WorkerGB),
 		phrase.Count(j.o.Rules.MaxWorkers, "worker"), phrase.Count(f.Width, "batch"))
 }
 
-// gb formats an amount of memory. It rounds down, so that no amount seems to reach a limit that it does not reach.
-func gb(v float64) string {
+// GB formats an amount of memory, in units of 2^30 bytes. It rounds down, so that no amount seems to reach a limit that
+// it does not reach.
+func GB(v float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Floor(v*10)/10), ".0") + " GB"
 }
 

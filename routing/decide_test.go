@@ -64,13 +64,13 @@ func TestMode(t *testing.T) {
 				"team mode would save about 50 % of the time if all batches take equally long"}},
 		"19 and a forecast": {score: 19, took: time.Minute, want: Headless, reasons: []string{"is 19, below 20"}},
 		"20 and a forecast": {score: 20, took: 10 * time.Minute, want: Team, workersW: 2,
-			reasons: []string{"the forecast is 20 min instead of 40 min, which saves 50 %; the parallelism score is " +
+			reasons: []string{"the forecast is 20min instead of 40min, which saves 50 %; the parallelism score is " +
 				"20, not above 60"}},
 		"20 and a forecast for more workers": {score: 20, took: 10 * time.Minute, workers: 4, want: Team, workersW: 4,
-			reasons: []string{"the forecast is 10 min instead of 40 min, which saves 75 %"}},
+			reasons: []string{"the forecast is 10min instead of 40min, which saves 75 %"}},
 		"20 and a forecast for one worker": {score: 20, took: 10 * time.Minute, plan: wide(3), workers: 1, want: Team,
 			workersW: 1,
-			reasons:  []string{"the forecast is 20 min instead of 30 min, which saves 33 %"}},
+			reasons:  []string{"the forecast is 20min instead of 30min, which saves 33 %"}},
 		"60 and no gain": {score: 60, took: time.Minute, plan: batches("A\nText.", "B\nText."), want: Headless,
 			reasons: []string{"is 60, and team mode needs more than 60"}},
 		"40, forecast, no teams": {score: 40, took: 10 * time.Minute, noTeams: true, want: Headless,
@@ -229,7 +229,7 @@ func TestBuiltinScoreDecidesMode(t *testing.T) {
 // If a history exists, the advice states the time that team mode would save.
 func TestAdviceFromHistory(t *testing.T) {
 	d := decided(t, wide(4), Options{Rules: rules(40), History: samples("r1", "implementation", "medium", 10, 10, 10)})
-	if want := "team mode would save about 20 min (50 %)"; !slices.Contains(d.Reasons, want) {
+	if want := "team mode would save about 20min (50 %)"; !slices.Contains(d.Reasons, want) {
 		t.Errorf("%q, want %q", d.Reasons, want)
 	}
 }
@@ -526,11 +526,11 @@ func TestChainsOfManyBatches(t *testing.T) {
 	}
 }
 
-func TestAbout(t *testing.T) {
-	for d, want := range map[time.Duration]string{40 * time.Second: "40 s", 89 * time.Second: "89 s",
-		90 * time.Second: "2 min", 14 * time.Minute: "14 min", 119 * time.Minute: "119 min", 2 * time.Hour: "2.0 h"} {
-		if got := about(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
+func TestMinutes(t *testing.T) {
+	for want, d := range map[string]time.Duration{"0s": 0, "45s": 45 * time.Second, "1min": 80 * time.Second,
+		"14min": 14 * time.Minute, "2h 05min": 125 * time.Minute, "1h 00min": time.Hour + time.Second} {
+		if got := Minutes(d); got != want {
+			t.Errorf("%v is %s, want %s", d, got, want)
 		}
 	}
 }
@@ -540,5 +540,15 @@ func TestPairsAreLimited(t *testing.T) {
 	d := decided(t, wide(110), Options{})
 	if n := 110 * 109 / 2; len(d.Pairs) != mostPairs || d.PairsLeftOut != n-mostPairs {
 		t.Errorf("%d pairs, %d left out, of %d", len(d.Pairs), d.PairsLeftOut, n)
+	}
+}
+
+// Amounts of memory are rounded down, in reasons and in the printed plan.
+func TestGB(t *testing.T) {
+	for want, n := range map[string]float64{"0 GB": 0, "8 GB": 8, "7.9 GB": 8 - 1.0/(1<<30), "21.8 GB": 21 + 900.0/1024,
+		"0.5 GB": 0.5} {
+		if got := GB(n); got != want {
+			t.Errorf("%v is %s, want %s", n, got, want)
+		}
 	}
 }

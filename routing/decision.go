@@ -151,11 +151,10 @@ func (d Decision) Step(key string) (Step, bool) {
 // chain with the longest expected duration, or, without history, with the most batches. Skipped batches have no
 // duration and are not in the chain.
 func (d Decision) CriticalPath() []string {
-	index := map[string]int{}
+	index := lists.Index(d.Steps, func(s Step) string { return s.Batch })
 	weight, needs := make([]int64, len(d.Steps)), make([][]int, len(d.Steps))
 	known := true
 	for i, s := range d.Steps {
-		index[s.Batch] = i
 		if s.Skip == "" {
 			weight[i] = int64(s.Expected)
 			known = known && s.Expected > 0

@@ -2,7 +2,6 @@ package routing
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -204,11 +203,7 @@ func (o Options) past() string {
 	if n == 0 {
 		return ""
 	}
-	batches := phrase.Count(n, "batch")
-	if len(runs) == 1 {
-		return batches + " of 1 earlier run"
-	}
-	return fmt.Sprintf("%s of %d earlier runs", batches, len(runs))
+	return phrase.Count(n, "batch") + " of " + phrase.Count(len(runs), "earlier run")
 }
 
 // median returns the middle value, or the mean of the two middle values.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -123,10 +124,7 @@ func (g *graph) comparisons() int {
 
 // declared adds the dependencies that the plan declares, and computes the order.
 func (g *graph) declared() error {
-	index := map[string]int{}
-	for i := range g.plan.Batches {
-		index[g.plan.Batches[i].Key] = i
-	}
+	index := lists.Index(g.plan.Batches, func(b planparse.Batch) string { return b.Key })
 	for i := range g.plan.Batches {
 		b := &g.plan.Batches[i]
 		for _, key := range b.DependsOn {
@@ -305,7 +303,7 @@ func (g *graph) sameFiles() {
 		}
 	}
 	for pair, files := range meet {
-		g.add(pair[0], pair[1], EdgeFiles, 0, "both change "+list(unique(files)))
+		g.add(pair[0], pair[1], EdgeFiles, 0, "both change "+list(lists.Unique(files)))
 	}
 }
 

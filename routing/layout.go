@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/planparse"
 )
 
 // layout applies the graph to the batches that run. Skipped batches are transparent: a batch that needs one waits
@@ -243,10 +244,7 @@ func (s *layout) pairs() (out []Pair, left int) {
 			})
 		}
 	}
-	place := map[string]int{}
-	for i := range s.plan.Batches {
-		place[s.plan.Batches[i].Key] = i
-	}
+	place := lists.Index(s.plan.Batches, func(b planparse.Batch) string { return b.Key })
 	slices.SortFunc(out, func(x, y Pair) int {
 		return cmp.Or(cmp.Compare(place[x.B], place[y.B]), cmp.Compare(place[x.A], place[y.A]))
 	})

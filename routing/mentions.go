@@ -221,8 +221,8 @@ func touchedBy(b *planparse.Batch) touched {
 			t.makes, t.all = append(t.makes, created...), append(t.all, changed...)
 		}
 	}
-	t.makes = unique(t.makes)
-	t.all = unique(append(t.all, t.makes...))
+	t.makes = lists.Unique(t.makes)
+	t.all = lists.Unique(append(t.all, t.makes...))
 	return t
 }
 
@@ -258,11 +258,6 @@ func clean(p string) string {
 		out += "/"
 	}
 	return strings.TrimPrefix(out, "./")
-}
-
-func unique(list []string) []string {
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // isPattern reports whether a path matches many. Square brackets do not make a pattern, because frameworks use them

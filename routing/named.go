@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -40,9 +41,7 @@ type units struct {
 func unitsOf(p *planparse.Plan) *units {
 	u := &units{ids: map[string][]int{}}
 	add := func(id string, i int) {
-		if !slices.Contains(u.ids[id], i) {
-			u.ids[id] = append(u.ids[id], i)
-		}
+		u.ids[id] = lists.Add(u.ids[id], i)
 	}
 	for id, i := range spoken(p) {
 		add(id, i)

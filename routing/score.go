@@ -29,7 +29,7 @@ func (s *layout) terms(f ScoreFact, alone, together time.Duration, equal bool) [
 		if equal {
 			return fmt.Sprintf("%d", d/time.Hour)
 		}
-		return about(d)
+		return Minutes(d)
 	}
 	unit := ""
 	if equal {

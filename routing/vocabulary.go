@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/planparse"
 )
@@ -51,8 +52,8 @@ func (g *graph) vocabulary() *vocabulary {
 			v.own[i][name] = true
 			if m := v.names[name]; m == nil {
 				v.names[name] = &maker{batches: []int{i}, what: name}
-			} else if !slices.Contains(m.batches, i) {
-				m.batches = append(m.batches, i)
+			} else {
+				m.batches = lists.Add(m.batches, i)
 			}
 		}
 	}
@@ -85,9 +86,7 @@ func (v *vocabulary) file(p string, i int) {
 		case !ok:
 			m[key] = &maker{[]int{i}, p, true}
 		case old != nil && old.what == p:
-			if !slices.Contains(old.batches, i) {
-				old.batches = append(old.batches, i)
-			}
+			old.batches = lists.Add(old.batches, i)
 		default:
 			m[key] = nil
 		}

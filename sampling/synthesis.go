@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
@@ -188,24 +189,15 @@ func attemptHead(a Attempt) string {
 
 // block writes a fenced text, or nothing if it is empty.
 func block(b *strings.Builder, title, text, info string) {
-	if text == "" {
-		return
+	if text != "" {
+		fmt.Fprintf(b, "\n%s\n\n%s", title, fence.Around(info, text))
 	}
-	row := "~~~"
-	for strings.Contains(text, row) {
-		row += "~"
-	}
-	fmt.Fprintf(b, "\n%s\n\n%s%s\n%s\n%s\n", title, row, info, text, row)
 }
 
 // shares divides room among texts. Each gets the same, and the long ones get the unused room of short ones.
 func shares(texts []string, room int) []int {
 	out := make([]int, len(texts))
-	order := make([]int, len(texts))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return len(texts[a]) - len(texts[b]) })
+	order := lists.Order(texts, func(a, b string) int { return len(a) - len(b) })
 	for k, i := range order {
 		out[i] = min(len(texts[i]), room/(len(order)-k))
 		room -= out[i]
@@ -244,20 +236,18 @@ const shortestCut = 80
 
 func more(n int) string { return "… " + phrase.Count(n, "more line") }
 
-// clean makes foreign text valid UTF-8 without control characters other than tabs and line ends, and shortens lines
-// of ~ that would need a longer fence.
+// clean removes what a reader of foreign text does not see, and shortens lines of ~ that would need a longer fence.
 func clean(text string) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	run := 0
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if run++; r != '~' {
 			run = 0
 		}
-		if run > longestFence || r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
+		if run > longestFence {
 			return -1
 		}
 		return r
-	}, text), "\n")
+	}, fence.Clean(text)), "\n")
 }
 
 // inline puts foreign text on one line, and escapes it so that its markdown has no effect on the text after it.

@@ -214,12 +214,13 @@ func (s *syntax) begins(text string, i int) bool {
 	case c == '#' && s.heredoc == 3: // an attribute of PHP
 		return i+1 == len(text) || text[i+1] != '['
 	case c == 'r' || c == 'R': // of r"" and R"()"
-		return i == 0 || !wordByte(text[i-1])
+		return i == 0 || !WordByte(text[i-1])
 	}
 	return true
 }
 
-func wordByte(c byte) bool {
+// WordByte reports whether a byte is a letter, a digit or an underscore of ASCII.
+func WordByte(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
@@ -261,7 +262,7 @@ func (s *syntax) word(text string) (word string, length int) {
 		quote, rest = rest[:1], rest[1:]
 	}
 	end := 0
-	for end < len(rest) && wordByte(rest[end]) {
+	for end < len(rest) && WordByte(rest[end]) {
 		end++
 	}
 	if end == 0 || rest[0] <= '9' || quote != "" && quote != `\` && !strings.HasPrefix(rest[end:], quote) {
@@ -278,7 +279,7 @@ func untilWord(text string, at int, word string) (Part, bool) {
 	for i := at + 1; i < len(text); {
 		line, _, _ := strings.Cut(text[i:], "\n")
 		if code := strings.TrimLeft(line, " \t"); strings.HasPrefix(code, word) {
-			if rest := code[len(word):]; rest == "" || !wordByte(rest[0]) && rest[0] != ' ' {
+			if rest := code[len(word):]; rest == "" || !WordByte(rest[0]) && rest[0] != ' ' {
 				return Part{Start: at, From: at + 1, To: i, End: i + len(line) - len(rest)}, true
 			}
 		}

@@ -121,6 +121,11 @@ var definesTests = lazyre.New(`(?m)^\s*(?:(?:(?:public|internal|private|final|st
 // helper.
 func DefinesTests(text string) bool { return definesTests.MatchString(text) }
 
+// Begins reports whether a text begins with one of the words.
+func Begins(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(text, w) })
+}
+
 func hasAny(s string, ends ...string) bool {
 	return slices.ContainsFunc(ends, func(e string) bool { return strings.HasSuffix(s, e) })
 }

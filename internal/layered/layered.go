@@ -8,6 +8,8 @@ package layered
 import (
 	"cmp"
 	"slices"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // The size of a box, and the free space around all boxes, in pixels.
@@ -34,9 +36,10 @@ type Item struct {
 // Node is a box of the picture. Nodes are in the order of the items.
 type Node struct {
 	Needs []int   // its needs, without implied ones
+	Layer int     // the number of nodes before it in the longest chain
 	X, Y  float64 // its corner at the upper left
 
-	layer, order   int
+	order          int
 	band, col, row int
 	top, bottom    bool    // of its column
 	flow           float64 // 1 in a band from left to right, -1 in the others
@@ -61,10 +64,7 @@ type band struct {
 // Layout assigns positions to the items.
 func Layout(items []Item) *Graph {
 	g := &Graph{Nodes: make([]Node, len(items))}
-	byKey := map[string]int{}
-	for i, b := range items {
-		byKey[b.Key] = i
-	}
+	byKey := lists.Index(items, func(b Item) string { return b.Key })
 	for i, b := range items {
 		for _, key := range b.Needs {
 			if j, ok := byKey[key]; ok && j != i && !slices.Contains(g.Nodes[i].Needs, j) {
@@ -95,7 +95,7 @@ func (g *Graph) rank() {
 			if mark[j] == open {
 				return true
 			}
-			n.layer = max(n.layer, g.Nodes[j].layer+1)
+			n.Layer = max(n.Layer, g.Nodes[j].Layer+1)
 			return false
 		})
 		mark[i] = closed
@@ -109,11 +109,7 @@ func (g *Graph) rank() {
 
 // reduce drops needs that other needs imply.
 func (g *Graph) reduce() {
-	order := make([]int, len(g.Nodes))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return g.Nodes[a].layer - g.Nodes[b].layer })
+	order := lists.Order(g.Nodes, func(a, b Node) int { return a.Layer - b.Layer })
 	words := (len(g.Nodes) + 63) / 64
 	before := make([][]uint64, len(g.Nodes)) // all that a node needs, as a set of bits
 	has := func(set []uint64, i int) bool { return set[i/64]&(1<<(i%64)) != 0 }
@@ -136,10 +132,10 @@ func (g *Graph) reduce() {
 func (g *Graph) layers() [][]int {
 	var layers [][]int
 	for i, n := range g.Nodes {
-		for len(layers) <= n.layer {
+		for len(layers) <= n.Layer {
 			layers = append(layers, nil)
 		}
-		layers[n.layer] = append(layers[n.layer], i)
+		layers[n.Layer] = append(layers[n.Layer], i)
 	}
 	for _, l := range layers {
 		for _, i := range l {

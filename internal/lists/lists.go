@@ -1,7 +1,10 @@
 // Package lists has functions for slices that package slices lacks: they make a list, a set or a number of a list.
 package lists
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Map returns the results of f for each value, in their order. It returns nil for an empty list.
 func Map[T, U any](list []T, f func(T) U) []U {
@@ -64,6 +67,28 @@ func By[T any, K comparable](list []T, key func(T) K) map[K]T {
 	for _, x := range list {
 		out[key(x)] = x
 	}
+	return out
+}
+
+// Unique returns the values in sorted order, each once.
+func Unique[T cmp.Ordered](list []T) []T { return slices.Compact(slices.Sorted(slices.Values(list))) }
+
+// Index returns the indexes of the values by their keys. Of values with the same key it has the last one.
+func Index[T any, K comparable](list []T, key func(T) K) map[K]int {
+	out := make(map[K]int, len(list))
+	for i, x := range list {
+		out[key(x)] = i
+	}
+	return out
+}
+
+// Order returns the indexes of the values in sorted order. Equal values keep their order.
+func Order[T any](list []T, compare func(a, b T) int) []int {
+	out := make([]int, len(list))
+	for i := range out {
+		out[i] = i
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return compare(list[a], list[b]) })
 	return out
 }
 

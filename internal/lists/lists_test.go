@@ -22,6 +22,9 @@ func TestListsKeepTheirOrder(t *testing.T) {
 		"add":        cmp.Diff([]int{3, 1, 2, 3, 4}, Add(Add(list, 1), 4)),
 		"set":        cmp.Diff(map[int]bool{1: true, 2: true, 3: true}, Set(list)),
 		"by":         cmp.Diff(map[bool]int{true: 3, false: 2}, By(list, odd)),
+		"unique":     cmp.Diff([]int{1, 2, 3}, Unique(list)),
+		"index":      cmp.Diff(map[bool]int{true: 3, false: 2}, Index(list, odd)),
+		"order":      cmp.Diff([]int{0, 3, 1, 2}, Order(list, func(a, b int) int { return a%3 - b%3 })),
 		"counts":     cmp.Diff(map[bool]int{true: 3, false: 1}, Counts(list, odd)),
 	} {
 		if d != "" {

@@ -77,3 +77,10 @@ func (s *Shared[K, V]) Put(key K, v V) {
 
 // Len returns the number of entries. An old entry that was used again counts twice.
 func (m *Map[K, V]) Len() int { return len(m.now) + len(m.before) }
+
+// Len is [Map.Len].
+func (s *Shared[K, V]) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept.Len()
+}

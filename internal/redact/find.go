@@ -30,7 +30,7 @@ func hinted(text string) uint64 {
 type span struct {
 	from, to int
 	mark     string
-	known    bool // the value is known, in any form
+	guess    int // 1 if only the form of the value is known
 }
 
 // Match is a secret found by its form.

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 )
 
@@ -74,17 +75,15 @@ func (r *Redactor) String(s string) string {
 func (r *Redactor) replace(b *strings.Builder, s string) {
 	var spans []span
 	r.search(s, 0, func(m Match, name string) bool {
-		x := span{from: m.From, to: m.To, known: m.Kind == nil}
-		if x.known {
-			x.mark = mark(name)
-		} else {
-			x.mark = m.Kind.mark()
+		x := span{from: m.From, to: m.To, mark: mark(name)}
+		if m.Kind != nil {
+			x.mark, x.guess = m.Kind.mark(), 1
 		}
 		spans = append(spans, x)
 		return true
 	})
 	slices.SortStableFunc(spans, func(x, y span) int {
-		return cmp.Or(cmp.Compare(x.from, y.from), -cmp.Compare(truth(x.known), truth(y.known)), cmp.Compare(y.to, x.to))
+		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.guess, y.guess), cmp.Compare(y.to, x.to))
 	})
 	at, until := 0, 0
 	for _, x := range spans {
@@ -98,21 +97,10 @@ func (r *Redactor) replace(b *strings.Builder, s string) {
 	b.WriteString(s[at:])
 }
 
-func truth(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // Hints returns literals of which every text with a secret-looking part contains one, unless the part is escaped or
 // encoded.
 func Hints() []literal.Lit {
-	var out []literal.Lit
-	for _, k := range kinds() {
-		out = append(out, k.needs()...)
-	}
-	return out
+	return slices.Concat(lists.Map(kinds(), func(k Kind) []literal.Lit { return k.needs() })...)
 }
 
 // spellings lists the forms of a value: plain, its single lines, in JSON, in a URL, in base64.

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // CoChangeLimit is the largest number of files in a commit that counts for co-change. A larger commit is a move, a
@@ -153,11 +155,7 @@ type link struct{ File, Commit int64 }
 
 // adoptHistory gives new files of the index the commits that their paths already have.
 func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64, pairs together) error {
-	isNew := map[int64]bool{}
-	commits := map[int64]bool{}
-	for _, f := range added {
-		isNew[f] = true
-	}
+	isNew, commits := lists.Set(added), map[int64]bool{}
 	links, err := chunked(added, func(part []int64) ([]link, error) { // each part reads the whole history
 		in, args := marks(part)
 		return rows[link](ctx, t.tx, "the history of files",

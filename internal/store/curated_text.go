@@ -30,11 +30,10 @@ type Chunk struct {
 }
 
 // OtherTexts returns the texts that are not files with symbols, by path.
-func (t *CuratedTx) OtherTexts(ctx context.Context, repo int64) (map[string]Text, error) {
-	all, err := rows[Text](ctx, t.tx, "texts",
-		"SELECT id, path, hash, size, modified FROM texts WHERE repo_id = ? AND NOT source", repo)
-	out := lists.By(all, func(x Text) string { return x.Path })
-	return out, err
+func (t *CuratedTx) OtherTexts(ctx context.Context, repo int64) (map[string]FileState, error) {
+	all, err := rows[FileState](ctx, t.tx, "texts",
+		"SELECT id, path, '', hash, size, '', '', modified FROM texts WHERE repo_id = ? AND NOT source", repo)
+	return lists.By(all, func(x FileState) string { return x.Path }), err
 }
 
 // ManyTexts prepares for a bulk insert: until the commit, SQLite buffers more words and does not merge what it wrote.

@@ -439,17 +439,11 @@ func (t *CuratedTx) Importers(ctx context.Context, repo int64, paths ...string) 
 
 // Dependents returns the files that depend directly or indirectly on one of the files, without those themselves.
 func (t *CuratedTx) Dependents(ctx context.Context, files ...int64) ([]int64, error) {
-	return t.chain(ctx, "target_file_id", "source_file_id", files)
-}
-
-// chain follows dependencies transitively from one end to the other.
-func (t *CuratedTx) chain(ctx context.Context, from, to string, files []int64) ([]int64, error) {
 	return chunked(files, func(part []int64) ([]int64, error) {
 		in, args := marks(part)
-		return rows[int64](ctx, t.tx, "dependencies", "WITH RECURSIVE chain (id) AS (SELECT "+to+" FROM dependencies WHERE "+
-			from+" IN ("+in+
-			") UNION SELECT d."+to+" FROM dependencies d JOIN chain ON d."+from+" = chain.id) SELECT id FROM chain ORDER BY id",
-			args...)
+		return rows[int64](ctx, t.tx, "dependencies", "WITH RECURSIVE chain (id) AS (SELECT source_file_id FROM dependencies "+
+			"WHERE target_file_id IN ("+in+") UNION SELECT d.source_file_id FROM dependencies d JOIN chain "+
+			"ON d.target_file_id = chain.id) SELECT id FROM chain ORDER BY id", args...)
 	})
 }
 

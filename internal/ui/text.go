@@ -157,21 +157,21 @@ func narrow(width []int, room int) bool {
 
 // writeRow writes a row. Cells that are wider than their column continue on the next lines.
 func writeRow(b *strings.Builder, row []string, width []int, right []bool) {
-	cells, tall := make([][]string, len(row)), 1
+	parts, tall := make([][]string, len(row)), 1
 	for i, cell := range row {
-		cells[i] = []string{cell}
+		parts[i] = []string{cell}
 		if Width(cell) > width[i] {
-			broken := wrapWords(cell, width[i], 0, 0) // between words; Hardwrap breaks words that are wider
-			cells[i] = strings.Split(ansi.Hardwrap(broken, width[i], true), "\n")
+			broken := cells.Words(cell, width[i], 0, 0) // between words; Hardwrap breaks words that are wider
+			parts[i] = strings.Split(ansi.Hardwrap(broken, width[i], true), "\n")
 		}
-		tall = max(tall, len(cells[i]))
+		tall = max(tall, len(parts[i]))
 	}
 	for n := range tall {
 		var line strings.Builder
 		for i := range row {
 			cell := ""
-			if n < len(cells[i]) {
-				cell = cells[i][n]
+			if n < len(parts[i]) {
+				cell = parts[i][n]
 			}
 			if i > 0 {
 				line.WriteString(columnGap)

@@ -3,7 +3,6 @@ package chunks
 import (
 	"bytes"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -129,7 +128,7 @@ func (c *chunker) read(name string) {
 		case c.indent[i] < 0:
 		case line == "":
 			c.lead[i] = true
-		case ends && starts(line, "end.", "end,"):
+		case ends && language.Begins(line, "end.", "end,"):
 			c.joined[i] = true
 		case decorates(line, ext):
 			end := bracketed(code, i)
@@ -178,13 +177,13 @@ func decorates(line, ext string) bool {
 		return true
 	}
 	if ext == ".cs" {
-		return len(line) > 1 && line[0] == '[' && inWord(line[1])
+		return len(line) > 1 && line[0] == '[' && language.WordByte(line[1])
 	}
 	switch ext {
 	case ".rb", ".rake", ".pl", ".pm": // a variable
 		return false
 	}
-	return len(line) > 1 && line[0] == '@' && inWord(line[1])
+	return len(line) > 1 && line[0] == '@' && language.WordByte(line[1])
 }
 
 // bracketed returns the line on which the round and square brackets close that are opened on a line of code.
@@ -356,7 +355,7 @@ func (c *chunker) between(from, at, to int) int {
 // closes reports whether a line begins with a closing bracket or a word such as "end".
 func closes(line string) bool {
 	line = strings.TrimSpace(line)
-	if starts(line, ")", "]", "}", "*/", "#endif") {
+	if language.Begins(line, ")", "]", "}", "*/", "#endif") {
 		return true
 	}
 	word := firstWord(line)
@@ -414,14 +413,14 @@ func Words(text string) string {
 func EachWord(text string, take func(string)) {
 	var parts []string
 	for i := 0; i < len(text); {
-		if c := text[i]; c < utf8.RuneSelf && !inWord(c) {
+		if c := text[i]; c < utf8.RuneSelf && !language.WordByte(c) {
 			i++
 			continue
 		}
 		j, plain := i, true // plain: one part, in lower case
 		for j < len(text) {
 			if c := text[j]; c < utf8.RuneSelf {
-				if !inWord(c) {
+				if !language.WordByte(c) {
 					break
 				}
 				plain = plain && (c >= 'a' || c <= '9')
@@ -461,10 +460,6 @@ func EachWord(text string, take func(string)) {
 
 // maxWord is the highest length of a word in bytes. Longer ones are data.
 const maxWord = 80
-
-func inWord(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
-}
 
 // partsOf splits a name into lower-case parts: loadHTTPConfig gives load, http and config.
 func partsOf(name string, parts []string) []string {
@@ -540,14 +535,14 @@ func Head(lines []string) Span {
 			}
 			continue
 		case depth > 0 || t == "":
-		case starts(t, `"""`, "'''"):
+		case language.Begins(t, `"""`, "'''"):
 			if quote = t[:3]; strings.Contains(t[3:], quote) {
 				quote = ""
 			}
 			continue
-		case starts(t, "/*", "*", "//", "#") && !starts(t, "#include", "#["):
+		case language.Begins(t, "/*", "*", "//", "#") && !language.Begins(t, "#include", "#["):
 			continue
-		case starts(t, "package ", "namespace ", `"use `, "'use "):
+		case language.Begins(t, "package ", "namespace ", `"use `, "'use "):
 		case importLine(t):
 			if last = i + 1; first == 0 {
 				first = last
@@ -557,7 +552,7 @@ func Head(lines []string) Span {
 		}
 		depth += strings.Count(t, "(") + strings.Count(t, "{") - strings.Count(t, ")") - strings.Count(t, "}")
 		depth = max(depth, 0)
-		if t != "" && last > 0 && (depth > 0 || starts(t, ")", "}")) {
+		if t != "" && last > 0 && (depth > 0 || language.Begins(t, ")", "}")) {
 			last = i + 1
 		}
 	}
@@ -566,15 +561,11 @@ func Head(lines []string) Span {
 
 // importLine reports whether a line begins an import in a common language.
 func importLine(t string) bool {
-	return starts(t, "import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ", "require ",
+	return language.Begins(t, "import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ",
+		"require ",
 		"require(", "require_relative ", "include ", "#include", "extern crate ", "mod ") ||
-		starts(t, "const ", "var ", "let ") && strings.Contains(t, "require(") ||
+		language.Begins(t, "const ", "var ", "let ") && strings.Contains(t, "require(") ||
 		strings.HasPrefix(t, "export ") && strings.Contains(t, " from ")
-}
-
-// starts reports whether a text begins with one of the words.
-func starts(text string, words ...string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(text, w) })
 }
 
 // Above returns the first line of the comments and decorators directly above a line, or the line itself. Lines count
@@ -586,9 +577,9 @@ func Above(lines []string, line int) int {
 			first-- // of a decorator over several lines
 		}
 		switch text := strings.TrimSpace(lines[first]); {
-		case starts(text, "@", "#[") && (first == line-2 || opens(text)):
+		case language.Begins(text, "@", "#[") && (first == line-2 || opens(text)):
 			line = first + 1
-		case starts(strings.TrimSpace(lines[line-2]), "//", "#", "/*", "*"):
+		case language.Begins(strings.TrimSpace(lines[line-2]), "//", "#", "/*", "*"):
 			line--
 		default:
 			return line

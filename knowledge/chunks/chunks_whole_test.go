@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 // A string over several lines does not end the block around it, whatever its lines look like. Nor does a heredoc or a
@@ -82,7 +84,7 @@ func TestChunksKeepDecorators(t *testing.T) {
 			t.Errorf("%s: %s", file, d)
 		}
 		for i, l := range lines {
-			if slices.Contains([]string{".py", ".ts", ".tsx", ".js", ".go"}, path.Ext(file)) && starts(l, "def ", "class ", "export ") && Above(lines, i+1) != 3 {
+			if slices.Contains([]string{".py", ".ts", ".tsx", ".js", ".go"}, path.Ext(file)) && language.Begins(l, "def ", "class ", "export ") && Above(lines, i+1) != 3 {
 				t.Errorf("%s: what is above line %d begins on line %d", file, i+1, Above(lines, i+1))
 			}
 		}

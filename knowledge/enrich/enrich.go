@@ -234,7 +234,6 @@ func Promote(ctx context.Context, d Deps, into *store.Curated) (n int, err error
 	}
 	var rows []store.Metadata
 	var ids []int64
-	var files []int64
 	for _, e := range all {
 		f, found, err := d.Base.FileByPath(ctx, d.Repo, e.Path)
 		if err != nil {
@@ -243,7 +242,7 @@ func Promote(ctx context.Context, d Deps, into *store.Curated) (n int, err error
 		if found {
 			m := e.Metadata
 			m.File = f.ID // a rebuilt index gives the file another id
-			rows, ids, files = append(rows, m), append(ids, e.ID), append(files, f.ID)
+			rows, ids = append(rows, m), append(ids, e.ID)
 		}
 	}
 	if len(rows) == 0 {
@@ -255,7 +254,7 @@ func Promote(ctx context.Context, d Deps, into *store.Curated) (n int, err error
 	}
 	var done []int64
 	for i, id := range ids {
-		if !slices.Contains(gone, files[i]) {
+		if !slices.Contains(gone, rows[i].File) {
 			done = append(done, id)
 		}
 	}

@@ -2,8 +2,6 @@ package enrich
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,13 +69,12 @@ func read(root string, f store.File) (text, why string) {
 		return "", err.Error()
 	}
 	raw, err := os.ReadFile(path)
-	sum := sha256.Sum256(raw)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", "it is not in the working tree"
 	case err != nil:
 		return "", "it cannot be read: " + err.Error()
-	case hex.EncodeToString(sum[:]) != f.Hash:
+	case knowledge.Hash(raw) != f.Hash:
 		return "", "it changed since the index; run: runplan index"
 	case !utf8.Valid(raw):
 		return "", "not UTF-8"

@@ -34,11 +34,6 @@ var (
 	markWhy   = lazyre.New(`(?i)\b(?:because|so that|in order (?:to|that)|the reason|rationale|that(?:'s| is) why|otherwise|to avoid|avoids?|prevents?|deliberately|on purpose|intentionally|instead of|for (?:performance|speed|compatibility|safety|security)|backwards?[- ]compat\w*|(?:we|it) (?:must|have to|has to|need to|needs to|can't|cannot|don't)|since (?:we|it|the|this|that|there|some|not)|due to|as a result|trade-?off)\b|(?i:^\W*why\b)`)
 )
 
-// begins reports whether a text begins with one of the words.
-func begins(text string, words ...string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(text, w) })
-}
-
 // whyWords are words of which markWhy needs one.
 var whyWords = sync.OnceValue(func() *literal.Set {
 	return literal.NewSet(literal.Folded("because", "so that", "in order", "reason", "rationale", "why", "otherwise",

@@ -228,7 +228,7 @@ func (r *reader) value(e extent) string {
 		if from < 0 || from > i {
 			return ""
 		}
-		return phrase.CutBytes(strings.Join(strings.Fields(s[from:i]), " "), 160)
+		return phrase.CutBytes(phrase.Line(s[from:i]), 160)
 	}
 	for i := len(e.Name); i < len(s); i++ {
 		switch c := s[i]; {
@@ -261,13 +261,10 @@ func (r *reader) typeAfter(at int) string {
 		case '(', '[', '{', '<':
 			depth++
 		case ')', ']', '}', '>':
-			if depth--; depth < 0 {
-				return phrase.CutBytes(strings.Join(strings.Fields(string(s[:i])), " "), 80)
-			}
-		case ';', ',', '\n':
-			if depth == 0 {
-				return phrase.CutBytes(strings.Join(strings.Fields(string(s[:i])), " "), 80)
-			}
+			depth--
+		}
+		if depth < 0 || depth == 0 && (c == ';' || c == ',' || c == '\n') {
+			return phrase.CutBytes(phrase.Line(string(s[:i])), 80)
 		}
 	}
 	return ""

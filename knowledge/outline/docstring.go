@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
@@ -83,8 +84,6 @@ func summary(lines []string) string {
 
 func join(a, b string) string { return strings.TrimSpace(a + " " + strings.TrimSpace(b)) }
 
-func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
-
 // section is the destination of a section's lines.
 type section struct {
 	fields *Fields
@@ -145,7 +144,7 @@ func googleFields(lines []string) Fields {
 		if in.fields == nil || strings.TrimSpace(l) == "" {
 			continue
 		}
-		if indent(l) <= base { // end of the section
+		if language.Depth(l) <= base { // end of the section
 			in = section{}
 			continue
 		}
@@ -165,9 +164,9 @@ func googleFields(lines []string) Fields {
 		}
 		m := googleItem.FindStringSubmatch(body)
 		if item < 0 {
-			item = indent(l)
+			item = language.Depth(l)
 		}
-		if m != nil && indent(l) <= item {
+		if m != nil && language.Depth(l) <= item {
 			*list = append(*list, Field{Name: m[1], Type: m[2], Text: m[3]})
 		} else if n := len(*list); n > 0 {
 			(*list)[n-1].Text = join((*list)[n-1].Text, body)
@@ -186,7 +185,7 @@ func numpyFields(before, lines []string) Fields {
 		if i+1 < len(lines) && underline.MatchString(lines[i+1]) {
 			in = section{}
 			if m := numpySection.FindStringSubmatch(l); m != nil {
-				in, base = section{&f, m[1]}, indent(l)
+				in, base = section{&f, m[1]}, language.Depth(l)
 			}
 			i++
 			continue
@@ -195,7 +194,7 @@ func numpyFields(before, lines []string) Fields {
 			continue
 		}
 		body, list := strings.TrimSpace(l), in.list()
-		if indent(l) > base { // continues the item above
+		if language.Depth(l) > base { // continues the item above
 			switch {
 			case list == nil:
 				in.single().Text = join(in.single().Text, body)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // ReadGo makes the outline of a Go file. The names of an import are those of the package that the file uses.
@@ -34,15 +36,18 @@ func readGo(name string, text []byte) (*goReader, *ast.File) {
 
 type goReader struct {
 	reader
-	files *token.FileSet
-	file  *token.File
-	docs  map[*ast.CommentGroup]bool
-	owned []struct { // docs with the name that they document
-		name int
-		doc  *ast.CommentGroup
-	}
+	files     *token.FileSet
+	file      *token.File
+	docs      map[*ast.CommentGroup]bool
+	owned     []ownedDoc
 	receivers map[int]string // position of a method's name → receiver type
 	part      goPart
+}
+
+// ownedDoc is a comment with the position of the name that it documents.
+type ownedDoc struct {
+	name int
+	doc  *ast.CommentGroup
 }
 
 func (g *goReader) failed(err error) {
@@ -68,10 +73,8 @@ func (g *goReader) add(name *ast.Ident, kind Kind, from, to, head token.Pos, bod
 	if name == nil || name.Name == "_" {
 		return
 	}
-	start, end := g.offset(from), g.offset(to)
-	if end < start {
-		end = start
-	}
+	start := g.offset(from)
+	end := max(start, g.offset(to))
 	e := extent{
 		Symbol: Symbol{Name: name.Name, Kind: kind, Start: g.at.of(start), End: g.at.of(max(end-1, start))},
 		from:   start, to: end, name: g.offset(name.Pos()), body: body,
@@ -83,10 +86,7 @@ func (g *goReader) add(name *ast.Ident, kind Kind, from, to, head token.Pos, bod
 	for _, d := range docs {
 		if d != nil {
 			g.docs[d] = true
-			g.owned = append(g.owned, struct {
-				name int
-				doc  *ast.CommentGroup
-			}{e.name, d})
+			g.owned = append(g.owned, ownedDoc{e.name, d})
 			return
 		}
 	}
@@ -221,10 +221,7 @@ func packageName(spec string) string {
 }
 
 func (g *goReader) comments(f *ast.File) {
-	place := map[int]int{}
-	for i, e := range g.all {
-		place[e.name] = i
-	}
+	place := g.places()
 	doc := func(owner int, c *ast.CommentGroup) {
 		if text := strings.TrimSpace(wordsOf(c)); text != "" {
 			text = strings.ToValidUTF8(text, "�")
@@ -236,12 +233,7 @@ func (g *goReader) comments(f *ast.File) {
 		g.docs[f.Doc] = true
 		doc(-1, f.Doc)
 	}
-	slices.SortStableFunc(g.owned, func(a, b struct {
-		name int
-		doc  *ast.CommentGroup
-	}) int {
-		return a.name - b.name
-	})
+	slices.SortStableFunc(g.owned, func(a, b ownedDoc) int { return a.name - b.name })
 	for _, o := range g.owned {
 		if i, ok := place[o.name]; ok {
 			doc(i, o.doc)
@@ -254,6 +246,11 @@ func (g *goReader) comments(f *ast.File) {
 		}
 	}
 	g.part.Comments = comments(g.text, g.at, remarks, g.all, false)
+}
+
+// places returns the symbols by the positions of their names.
+func (g *goReader) places() map[int]int {
+	return lists.Index(g.all, func(e extent) int { return e.name })
 }
 
 // wordsOf returns the words of a comment. It guards against a panic of go/ast on an empty comment at the end of a

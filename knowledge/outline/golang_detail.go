@@ -19,10 +19,7 @@ func ReadGoDetail(name string, text []byte) (Outline, Detail) {
 	if f == nil {
 		return out, d
 	}
-	place := map[int]int{}
-	for i, e := range g.all {
-		place[e.name] = i
-	}
+	place := g.places()
 	for _, decl := range f.Decls {
 		if gen, ok := decl.(*ast.GenDecl); ok {
 			d.Values = append(d.Values, g.values(gen, place)...)
@@ -168,7 +165,7 @@ func evaluate(e ast.Expr, iota int) constant.Value {
 
 // node returns the source of a node on one line.
 func (g *goReader) node(n ast.Node) string {
-	return strings.Join(strings.Fields(string(g.text[g.offset(n.Pos()):g.offset(n.End())])), " ")
+	return phrase.Line(string(g.text[g.offset(n.Pos()):g.offset(n.End())]))
 }
 
 func (g *goReader) goCall(n *ast.CallExpr) CallSite {

@@ -5,16 +5,15 @@ import (
 	"go/token"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/recent"
 )
 
 // GoMemory reads versions of Go files and caches the result for each declaration, because most declarations do not
 // change between versions. It is safe for concurrent use.
 type GoMemory struct {
-	mutex sync.Mutex
-	parts *recent.Map[goSource, *goPart]
+	parts *recent.Shared[goSource, *goPart]
 }
 
 // goSource is a piece of a file's source.
@@ -29,7 +28,7 @@ const mostRemembered = 4 << 20
 
 // NewGoMemory returns an empty cache.
 func NewGoMemory() *GoMemory {
-	return &GoMemory{parts: recent.New[goSource](mostRemembered, func(p *goPart) int { return p.size })}
+	return &GoMemory{recent.NewShared[goSource](mostRemembered, func(p *goPart) int { return p.size })}
 }
 
 // Read does what [ReadGo] does.
@@ -50,17 +49,12 @@ func (m *GoMemory) Read(name, text string) Outline {
 
 // part returns the parse result of a piece of source, from the cache if possible.
 func (m *GoMemory) part(s goSource) *goPart {
-	m.mutex.Lock()
 	p, known := m.parts.Get(s)
-	m.mutex.Unlock()
-	if known {
-		return p
+	if !known {
+		p = readPiece(s)
+		s.text = strings.Clone(s.text) // a substring would keep the whole file in memory
+		m.parts.Put(s, p)
 	}
-	p = readPiece(s)
-	s.text = strings.Clone(s.text) // a substring would keep the whole file in memory
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	m.parts.Put(s, p)
 	return p
 }
 
@@ -113,6 +107,5 @@ func declares(text string) bool {
 		}
 		text = text[n+1:]
 	}
-	return slices.ContainsFunc([]string{"func ", "type ", "var ", "const "},
-		func(word string) bool { return strings.HasPrefix(text, word) })
+	return language.Begins(text, "func ", "type ", "var ", "const ")
 }

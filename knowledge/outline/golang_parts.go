@@ -75,10 +75,6 @@ func joinGo(pieces []goPiece) Outline {
 
 // usedOf returns the names that a file uses of a package.
 func usedOf(pieces []goPiece, local string) []Name {
-	var names []string
-	for _, p := range pieces {
-		names = append(names, p.used[local]...)
-	}
-	slices.Sort(names)
-	return lists.Map(slices.Compact(names), func(n string) Name { return Name{n, n} })
+	names := slices.Concat(lists.Map(pieces, func(p goPiece) []string { return p.used[local] })...)
+	return lists.Map(lists.Unique(names), func(n string) Name { return Name{n, n} })
 }

@@ -168,7 +168,7 @@ func (l lines) content(text []byte, offset int) string {
 }
 
 // oneLine joins source into one line of at most 500 bytes.
-func oneLine(s string) string { return phrase.CutBytes(strings.Join(strings.Fields(s), " "), 500) }
+func oneLine(s string) string { return phrase.CutBytes(phrase.Line(s), 500) }
 
 // extent is a symbol and its position.
 type extent struct {

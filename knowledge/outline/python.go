@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/patterns"
 )
@@ -222,7 +223,7 @@ func baseNames(args string) []string {
 	for _, arg := range separated(args) {
 		name := typeName.FindString(arg)
 		rest, ok := strings.CutPrefix(arg, name)
-		if ok && name != "" && !begins(strings.TrimSpace(rest), "=", "(") {
+		if ok && name != "" && !language.Begins(strings.TrimSpace(rest), "=", "(") {
 			out = append(out, name)
 		}
 	}

@@ -3,7 +3,7 @@ package outline
 import (
 	"strings"
 
-	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -65,26 +65,22 @@ type pythonToken struct {
 	start, end int
 }
 
-var pythonKeywords = wordSet("and as assert async await break class continue def del elif else except finally for " +
+var pythonKeywords = wordset.New("and as assert async await break class continue def del elif else except finally for " +
 	"from global if import in is lambda nonlocal not or pass raise return try while with yield")
 
 // pythonHeads begin statements that hold a block.
-var pythonHeads = wordSet("if elif else for while try except finally with")
+var pythonHeads = wordset.New("if elif else for while try except finally with")
 
 // pythonBinary are operators that need a value on both sides.
-var pythonBinary = wordSet("< > << >> <= >= == != <> = / // % | ^ & += -= *= /= //= %= |= ^= &= <<= >>= **= @= := ->")
+var pythonBinary = wordset.New("< > << >> <= >= == != <> = / // % | ^ & += -= *= /= //= %= |= ^= &= <<= >>= **= @= := ->")
 
 // Three groups of keywords: those that may follow a value, those that may begin a value, and those that a value must
 // follow.
 var (
-	pythonInfix  = wordSet("and or not in is if else for as import from async")
-	pythonPrefix = wordSet("not lambda await yield")
-	pythonNeeds  = wordSet("and or not in is if elif while for assert del import as with global nonlocal class def")
+	pythonInfix  = wordset.New("and or not in is if else for as import from async")
+	pythonPrefix = wordset.New("not lambda await yield")
+	pythonNeeds  = wordset.New("and or not in is if elif while for assert del import as with global nonlocal class def")
 )
-
-func wordSet(words string) map[string]bool {
-	return lists.Set(strings.Fields(words))
-}
 
 func (g *pythonGlance) word() string { return string(g.text[g.tok.start:g.tok.end]) }
 
@@ -222,7 +218,7 @@ func (g *pythonGlance) statement() {
 			g.fail()
 		}
 		return
-	case first.kind == pythonKeyword && pythonHeads[word]:
+	case first.kind == pythonKeyword && pythonHeads.Has(word):
 		g.head()
 		return
 	case first.kind == pythonKeyword && (word == "import" || word == "from"):
@@ -416,7 +412,7 @@ func (g *pythonGlance) suite(b pythonBlock) {
 		b.indent = outer
 		g.blocks = append(g.blocks, b)
 		for {
-			if g.tok.kind == pythonKeyword && (pythonHeads[g.word()] || g.is("def") || g.is("class") || g.is("async")) {
+			if g.tok.kind == pythonKeyword && (pythonHeads.Has(g.word()) || g.is("def") || g.is("class") || g.is("async")) {
 				g.fail() // a block needs a separate line
 				return
 			}
@@ -464,7 +460,7 @@ func (g *pythonGlance) next() {
 		g.refs.see(g, before)
 	}
 	if g.tok.kind == pythonLine || g.tok.kind == pythonEnd {
-		if before.kind == pythonOperator && pythonBinary[string(g.text[before.start:before.end])] {
+		if before.kind == pythonOperator && pythonBinary.Has(string(g.text[before.start:before.end])) {
 			g.fail()
 		}
 		return
@@ -473,15 +469,15 @@ func (g *pythonGlance) next() {
 	case g.tok.kind == pythonKeyword:
 		word, was := g.word(), string(g.text[before.start:before.end])
 		printed := before.kind == pythonName && (was == "print" || was == "exec")
-		needed := before.kind == pythonKeyword && pythonNeeds[was] && !(was == "not" && word == "in") ||
-			before.kind == pythonOperator && (pythonBinary[was] || was == "(" || was == "[")
-		if value && !printed && !pythonInfix[word] || needed && !pythonPrefix[word] {
+		needed := before.kind == pythonKeyword && pythonNeeds.Has(was) && !(was == "not" && word == "in") ||
+			before.kind == pythonOperator && (pythonBinary.Has(was) || was == "(" || was == "[")
+		if value && !printed && !pythonInfix.Has(word) || needed && !pythonPrefix.Has(word) {
 			g.fail()
 		}
 	case g.tok.kind == pythonOperator:
 		op := g.word()
-		if pythonBinary[op] && (before.kind == pythonLine ||
-			before.kind == pythonOperator && pythonBinary[string(g.text[before.start:before.end])]) || op == "{" && value {
+		if pythonBinary.Has(op) && (before.kind == pythonLine ||
+			before.kind == pythonOperator && pythonBinary.Has(string(g.text[before.start:before.end]))) || op == "{" && value {
 			g.fail()
 		}
 	case value && g.value(g.tok, false) && !(before.kind == pythonText && g.tok.kind == pythonText):
@@ -565,7 +561,7 @@ func (g *pythonGlance) name() {
 		return
 	}
 	g.tok = pythonToken{pythonName, from, g.at}
-	if pythonKeywords[word] {
+	if pythonKeywords.Has(word) {
 		g.tok.kind = pythonKeyword
 	}
 }
@@ -585,7 +581,7 @@ func (g *pythonGlance) number() {
 // string reads a string literal that begins at from; its quote is the next byte.
 func (g *pythonGlance) string(from int) {
 	quote := g.text[g.at]
-	long := g.at+2 < len(g.text) && g.text[g.at+1] == quote && g.text[g.at+2] == quote
+	long := g.tripled(quote)
 	if g.at++; long {
 		g.at += 2
 	}
@@ -598,19 +594,21 @@ func (g *pythonGlance) string(from int) {
 		case c == '\n' && !long:
 			g.sound = false
 			return
-		case c == quote && !long:
-			g.at++
-			g.tok = pythonToken{pythonText, from, g.at}
-			g.formatted(from, g.at)
-			return
-		case c == quote && g.at+2 < len(g.text) && g.text[g.at+1] == quote && g.text[g.at+2] == quote:
-			g.at += 3
+		case c == quote && (!long || g.tripled(quote)):
+			if g.at++; long {
+				g.at += 2
+			}
 			g.tok = pythonToken{pythonText, from, g.at}
 			g.formatted(from, g.at)
 			return
 		}
 	}
 	g.sound = false
+}
+
+// tripled reports whether the next byte and the two after it are a quote.
+func (g *pythonGlance) tripled(quote byte) bool {
+	return g.at+2 < len(g.text) && g.text[g.at+1] == quote && g.text[g.at+2] == quote
 }
 
 // operator reads an operator or a bracket.
@@ -633,7 +631,7 @@ func (g *pythonGlance) operator(c byte) {
 		g.open = g.open[:n-1]
 	case ',', ';', '.', '~':
 	case '@', '+', '-', '*', '/', '%', '&', '|', '^', '<', '>', '=', '!', ':':
-		for g.at < len(g.text) && g.at-from < 3 && pythonOperators[string(g.text[from:g.at+1])] {
+		for g.at < len(g.text) && g.at-from < 3 && pythonOperators.Has(string(g.text[from:g.at+1])) {
 			g.at++
 		}
 		g.sound = c != '!' || g.at-from == 2
@@ -644,4 +642,4 @@ func (g *pythonGlance) operator(c byte) {
 }
 
 // pythonOperators are the operators of more than one character, and what they begin with.
-var pythonOperators = wordSet("@= += -= -> ** **= *= // //= /= %= &= |= ^= << <<= <= <> >> >>= >= == != :=")
+var pythonOperators = wordset.New("@= += -= -> ** **= *= // //= /= %= &= |= ^= << <<= <= <> >> >>= >= == != :=")

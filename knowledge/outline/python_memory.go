@@ -3,6 +3,7 @@ package outline
 import (
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/recent"
 )
 
@@ -161,7 +162,7 @@ func beginsPiece(text, indent string) bool {
 	for {
 		rest, ok := strings.CutPrefix(text, indent)
 		if !ok || rest == "" || rest[0] != '#' {
-			return ok && (begins(rest, "def ", "class ", "async def ") || indent == "" && begins(rest, "if ", "try:") ||
+			return ok && (language.Begins(rest, "def ", "class ", "async def ") || indent == "" && language.Begins(rest, "if ", "try:") ||
 				len(rest) > 1 && rest[0] == '@' && isPythonName(rest[1]))
 		}
 		_, text, _ = strings.Cut(rest, "\n")

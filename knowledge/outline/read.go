@@ -2,6 +2,7 @@ package outline
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -222,7 +223,10 @@ func Glance(l Language, text []byte, nodes []patterns.Node) Outline {
 }
 
 func read(l Language, text []byte, nodes []patterns.Node, brief bool) *reader {
-	slices.SortFunc(nodes, compareNodes)
+	// ast-grep returns nodes in varying order. Among those that begin at the same place, the longest comes first.
+	slices.SortFunc(nodes, func(a, b patterns.Node) int {
+		return cmp.Or(a.Start-b.Start, strings.Compare(a.Rule, b.Rule), b.End-a.End)
+	})
 	r := &reader{text: text, at: linesOf(text), nodes: nodes, brief: brief}
 	if l == Python {
 		r.python()
@@ -232,18 +236,6 @@ func read(l Language, text []byte, nodes []patterns.Node, brief bool) *reader {
 	}
 	r.parseError()
 	return r
-}
-
-// compareNodes defines a fixed order, because ast-grep returns nodes in varying order. Among nodes that begin at the
-// same place, the longest comes first.
-func compareNodes(a, b patterns.Node) int {
-	if a.Start != b.Start {
-		return a.Start - b.Start
-	}
-	if a.Rule != b.Rule {
-		return strings.Compare(a.Rule, b.Rule)
-	}
-	return b.End - a.End
 }
 
 type reader struct {
@@ -260,15 +252,12 @@ func (r *reader) source(from, to int) string { return string(r.text[from:to]) }
 
 // symbol makes an extent of a node. The name is at the node, unless the rule captured it.
 func (r *reader) symbol(n patterns.Node, kind Kind, body bool) extent {
-	from, to, name := n.From, n.To, patterns.Var{Start: n.Start, End: n.End}
+	from, to, name := n.From, max(n.To, n.End), patterns.Var{Start: n.Start, End: n.End}
 	if v, ok := n.Var("NAME"); ok {
 		name = v
 	}
 	if from < 0 || from > name.Start {
 		from = name.Start
-	}
-	if to < n.End {
-		to = n.End
 	}
 	return extent{
 		Symbol: Symbol{Name: r.source(name.Start, name.End), Kind: kind, Start: r.at.of(from), End: r.at.of(max(to-1, from))},

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -148,7 +150,7 @@ func (r *reader) scriptImports() {
 			add(n, parseScriptImport(source))
 		case "reexport":
 			types := n.From >= 0 && n.From < n.Start &&
-				strings.HasPrefix(strings.Join(strings.Fields(r.source(n.From, n.Start)), " "), "export type ")
+				strings.HasPrefix(phrase.Line(r.source(n.From, n.Start)), "export type ")
 			add(n, Import{Path: strings.Trim(source, `'"`), Types: types})
 		case "typeimport":
 			add(n, Import{Path: strings.Trim(source, `'"`), Types: true})
@@ -213,11 +215,7 @@ func parseScriptImport(source string) Import {
 var lead = lazyre.New(`^(?:[\s@]|\b(?:export|default|declare|abstract|async|public|private|protected|static|readonly|override|accessor|const|let|var|function|class|interface|type|enum|get|set|new)\b|\*)*(?:[\w$]+\.)*$`)
 
 func (r *reader) scriptComments() {
-	names := make([]int, len(r.all)) // symbols by position of their name
-	for i := range names {
-		names[i] = i
-	}
-	slices.SortStableFunc(names, func(a, b int) int { return r.all[a].name - r.all[b].name })
+	names := lists.Order(r.all, func(a, b extent) int { return a.name - b.name })
 	var remarks []remark
 	first := true
 	for _, n := range r.nodes {

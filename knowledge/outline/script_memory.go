@@ -160,15 +160,7 @@ func (q *ScriptQuestion) Take(nodes []patterns.Node) bool {
 			ok = ok && p.unit == u
 			return x - p.at + p.after
 		}
-		n.Start, n.End = move(n.Start, false), move(n.End, true)
-		if n.From >= 0 {
-			n.From, n.To = move(n.From, false), move(n.To, true)
-		}
-		vars := slices.Clone(n.Vars)
-		for i := range vars {
-			vars[i].Start, vars[i].End = move(vars[i].Start, false), move(vars[i].End, true)
-		}
-		if n.Vars = vars; !ok || n.Rule == "error" || n.Rule == "torn" {
+		if n = moved(n, move); !ok || n.Rule == "error" || n.Rule == "torn" {
 			return false
 		}
 		found[u] = append(found[u], n)
@@ -179,6 +171,19 @@ func (q *ScriptQuestion) Take(nodes []patterns.Node) bool {
 		}
 	}
 	return true
+}
+
+// moved returns a node with other offsets. end is true for those that end a range.
+func moved(n patterns.Node, move func(x int, end bool) int) patterns.Node {
+	n.Start, n.End = move(n.Start, false), move(n.End, true)
+	if n.From >= 0 {
+		n.From, n.To = move(n.From, false), move(n.To, true)
+	}
+	n.Vars = slices.Clone(n.Vars)
+	for i, v := range n.Vars {
+		n.Vars[i].Start, n.Vars[i].End = move(v.Start, false), move(v.End, true)
+	}
+	return n
 }
 
 // part returns the part of the question that has an offset.
@@ -193,21 +198,14 @@ func (v *ScriptVersion) Nodes() ([]patterns.Node, bool) {
 	var walk func(u *scriptUnit)
 	walk = func(u *scriptUnit) {
 		ok = ok && u.known
-		move := func(x int) int {
+		move := func(x int, _ bool) int {
 			if x <= u.to-u.from {
 				return x + u.from
 			}
 			return x - (u.to - u.from) + u.tail
 		}
 		for _, n := range u.nodes {
-			if n.Start, n.End = move(n.Start), move(n.End); n.From >= 0 {
-				n.From, n.To = move(n.From), move(n.To)
-			}
-			n.Vars = slices.Clone(n.Vars)
-			for i := range n.Vars {
-				n.Vars[i].Start, n.Vars[i].End = move(n.Vars[i].Start), move(n.Vars[i].End)
-			}
-			out = append(out, n)
+			out = append(out, moved(n, move))
 		}
 		for _, x := range u.inner {
 			walk(x)

@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/llm"
 )
 
@@ -68,8 +69,9 @@ func (p *pass) analyse(ctx context.Context) (TaskQuery, error) {
 	}
 	text, err = p.Prompts.Render(analysis, map[string]string{
 		"overview": overview, "task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))),
-		"files": Listed(q.filePaths(), 30), "symbols": Listed(q.symbolNames(), 30),
-		"errors": Listed(q.errorTexts(), 10), "unknown": Listed(q.Unknown, 10),
+		"files":   Listed(lists.Map(q.Files, func(f FileNamed) string { return f.Path }), 30),
+		"symbols": Listed(q.symbolNames(), 30),
+		"errors":  Listed(q.errorTexts(), 10), "unknown": Listed(q.Unknown, 10),
 	})
 	if err != nil {
 		return q, err
@@ -121,22 +123,13 @@ func (p *pass) overview(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var parts, names []string
-	for _, l := range languages {
-		parts = append(parts, fmt.Sprintf("%s: %d", l.Name, l.Count))
-	}
-	for _, d := range domains[:min(30, len(domains))] {
-		names = append(names, fence.Line(d.Name))
-	}
-	text := "Files: " + strings.Join(parts, ", ")
-	if len(names) > 0 {
-		text += "\nDomains: " + strings.Join(names, ", ")
+	text := "Files: " +
+		phrase.Join(languages, ", ", func(l store.Tally) string { return fmt.Sprintf("%s: %d", l.Name, l.Count) })
+	if len(domains) > 0 {
+		text += "\nDomains: " +
+			phrase.Join(domains[:min(30, len(domains))], ", ", func(d store.Tally) string { return fence.Line(d.Name) })
 	}
 	return text, nil
-}
-
-func (q TaskQuery) filePaths() []string {
-	return lists.Map(q.Files, func(f FileNamed) string { return f.Path })
 }
 
 // symbolNames returns the symbol names of the task without duplicates.

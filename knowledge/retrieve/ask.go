@@ -5,9 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/llm"
@@ -72,14 +76,6 @@ func (r room) fits(prompt string) bool {
 	return r.budget.Window <= 0 || r.budget.Of(prompt)+r.answer <= r.budget.Window
 }
 
-// items returns how many items one answer can judge, at each tokens per item.
-func (r room) items(each, most int) int {
-	if r.answer <= 0 {
-		return most
-	}
-	return max(1, min(most, r.answer/each))
-}
-
 // share shortens a text that is too long for a question, and keeps its beginning and end. Half of the window is
 // reserved for the items of the question.
 func (r room) share(text string) (cut string, left int) {
@@ -116,6 +112,72 @@ func (r room) fill(items, most int, render func(n int) (string, error)) (prompt 
 	}
 	prompt, err = render(low)
 	return prompt, low, err
+}
+
+// judging is a question of a stage about several items, the most important ones first.
+type judging struct {
+	stage  string
+	what   string // the items, for notes
+	ids    []string
+	limit  int                  // of the items to ask about
+	schema string               // of the answer for one item
+	tokens int                  // of that answer
+	slot   string               // of the prompt, for the items
+	lines  func(n int) []string // describe the first n items
+	more   map[string]string    // other values of the prompt
+}
+
+// judge asks about as many of the items as there is room for. It returns the answers by id, and for each item the reason
+// why it was not asked about.
+func judge[T any](ctx context.Context, p *pass, q TaskQuery, j judging) (answer map[string]T, skipped []string,
+	err error) {
+	skipped = make([]string, len(j.ids))
+	r, err := p.room(llm.Stage(j.stage))
+	if err != nil {
+		return nil, nil, err
+	}
+	task, _ := r.share(q.Text)
+	values := map[string]string{"task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(task))), "intent": q.Intent,
+		"kind": string(q.Kind)}
+	maps.Copy(values, j.more)
+	most := j.limit
+	if r.answer > 0 {
+		most = max(1, min(most, r.answer/j.tokens))
+	}
+	text, n, err := r.fill(len(j.ids), most, func(n int) (string, error) {
+		values[j.slot] = strings.TrimSpace(fence.Foreign("", strings.Join(j.lines(n), "\n")))
+		return p.Prompts.Render(j.stage, values)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := n; i < len(skipped); i++ {
+		switch {
+		case i >= j.limit:
+			skipped[i] = fmt.Sprintf("at most %d %s are", j.limit, j.what)
+		case i >= most:
+			skipped[i] = fmt.Sprintf("one answer has room for %d %s", most, j.what)
+		default:
+			skipped[i] = "no room in the window of the model"
+		}
+	}
+	if n < len(skipped) {
+		p.note("%s: the model did not judge %d of %d %s: the window has no room for more", j.stage, len(skipped)-n,
+			len(skipped), j.what)
+	}
+	if n == 0 {
+		return nil, skipped, nil
+	}
+	answer, err = ask[map[string]T](ctx, p, question{
+		Type: j.stage + "_judgment", Stage: j.stage, LLM: llm.Stage(j.stage), Prompt: text,
+		Schema: judged(j.ids[:n], j.schema), Accept: anyObject(),
+	})
+	for _, id := range slices.Sorted(maps.Keys(answer)) {
+		if !slices.Contains(j.ids[:n], id) {
+			p.note("%s: the model judged %q, which was not a candidate; that is ignored", j.stage, phrase.Cut(fence.Line(id), 60))
+		}
+	}
+	return answer, skipped, err
 }
 
 // judged returns the schema of an object with exactly one property for each id. A server that enforces it cannot

@@ -3,6 +3,7 @@ package retrieve
 import (
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -145,15 +146,13 @@ func asPlace(w string) (place, bool) {
 		return p, false
 	}
 	folder := strings.Contains(strings.Trim(p.Path, "/"), "/")
-	return p, folder || slices.Contains(fileEndings(), path.Ext(p.Path)) && path.Ext(p.Path) != p.Path
+	return p, folder || fileEndings.Has(path.Ext(p.Path)) && path.Ext(p.Path) != p.Path
 }
 
-// fileEndings lists the extensions that distinguish a file from a dotted name.
-func fileEndings() []string {
-	return strings.Fields(
-		".py .pyi .ts .tsx .js .jsx .mjs .cjs .mts .cts .go .md .txt .toml .json .yaml .yml .html .css .sh .sql .cfg .ini " +
-			".lock .mod .sum .xml .csv .rst .proto .rs .java .c .h .cpp .rb .php")
-}
+// fileEndings holds the extensions that distinguish a file from a dotted name.
+var fileEndings = wordset.New(
+	".py .pyi .ts .tsx .js .jsx .mjs .cjs .mts .cts .go .md .txt .toml .json .yaml .yml .html .css .sh .sql .cfg .ini " +
+		".lock .mod .sum .xml .csv .rst .proto .rs .java .c .h .cpp .rb .php")
 
 func (c *clues) addPlace(p place) {
 	for i, q := range c.Paths {
@@ -228,11 +227,14 @@ func Humps(name string) []string {
 	return out
 }
 
-// kindWords maps words to kinds of tasks. The first match in the text decides.
-var kindWords = []struct {
+// kindWord matches the words of a kind of tasks.
+type kindWord struct {
 	kind TaskKind
 	re   *lazyre.Regexp
-}{
+}
+
+// kindWords maps words to kinds of tasks. The first match in the text decides.
+var kindWords = []kindWord{
 	{BugFix,
 		lazyre.New(`(?i)\b(?:fix(?:es|ed)?|bugs?|crash(?:es|ed)?|broken|fails?|failing|wrong(?:ly)?|regressions?|raises?|hangs?|leaks?|incorrect(?:ly)?|exceptions?|error)\b`)},
 	{Refactor,
@@ -246,14 +248,7 @@ var kindWords = []struct {
 
 // kindHints reports which of the words may occur in a text.
 var kindHints = sync.OnceValue(func() *literal.Groups {
-	needs := lists.Map(kindWords,
-		func(k struct {
-			kind TaskKind
-			re   *lazyre.Regexp
-		}) []literal.Lit {
-			return literal.Needs(k.re.String())
-		})
-	return literal.NewGroups(needs...)
+	return literal.NewGroups(lists.Map(kindWords, func(k kindWord) []literal.Lit { return literal.Needs(k.re.String()) })...)
 })
 
 // KindOf returns the kind of a task by the words of its text.
@@ -271,11 +266,9 @@ func KindOf(text string) TaskKind {
 	return kind
 }
 
+// atoi returns the number of a text of digits.
 func atoi(s string) int {
-	n := 0
-	for _, c := range s {
-		n = n*10 + int(c-'0')
-	}
+	n, _ := strconv.Atoi(s)
 	return n
 }
 

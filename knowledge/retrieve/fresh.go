@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -106,10 +107,7 @@ func (p *pass) present(ctx context.Context, chunks []store.Chunk) ([]store.Chunk
 	}
 	f.total = len(kept)
 	slices.SortStableFunc(kept, func(a, b store.Chunk) int {
-		if a.Path != b.Path {
-			return strings.Compare(a.Path, b.Path)
-		}
-		return a.Start - b.Start
+		return cmp.Or(strings.Compare(a.Path, b.Path), a.Start-b.Start)
 	})
 	return kept, f, nil
 }

@@ -50,11 +50,11 @@ func (n names) file(ctx context.Context, written string) (f store.File, found bo
 		if !ok {
 			continue
 		}
-		if f, found = n.files[rest]; found {
-			return f, true, "", nil
+		if _, found = n.files[rest]; !found {
+			found, err = n.tree.has(ctx, rest)
 		}
-		if there, err := n.tree.has(ctx, rest); there || err != nil {
-			return store.File{Path: rest, Language: languageOf(rest)}, there, "", err
+		if found || err != nil {
+			return n.at(rest), found, "", err
 		}
 	}
 	match := n.ending(n.byBase[path.Base(p)], p)
@@ -67,14 +67,19 @@ func (n names) file(ctx context.Context, written string) (f store.File, found bo
 	}
 	switch {
 	case len(match) == 1:
-		if f, found = n.files[match[0]]; !found {
-			f = store.File{Path: match[0], Language: languageOf(match[0])}
-		}
-		return f, true, "", nil
+		return n.at(match[0]), true, "", nil
 	case len(match) > 1:
 		return f, false, fmt.Sprintf("%d files have this name, such as %s and %s", len(match), match[0], match[1]), nil
 	}
 	return f, false, "no such file", nil
+}
+
+// at returns a file of the index, or one that exists only in the tree.
+func (n names) at(path string) store.File {
+	if f, ok := n.files[path]; ok {
+		return f
+	}
+	return store.File{Path: path, Language: languageOf(path)}
 }
 
 // ending returns the paths that end in the written one. Otherwise it returns the longest paths that the written one
@@ -187,11 +192,9 @@ func (p *pass) symbols(ctx context.Context, name string) ([]SymbolNamed, error) 
 			return nil, err
 		}
 	}
-	var out []SymbolNamed
-	for _, s := range found {
-		out = append(out, SymbolNamed{ID: s.ID, File: s.File, Path: s.Path, Name: s.Name, Line: s.Start, As: name})
-	}
-	return out, nil
+	return lists.Map(found, func(s store.Symbol) SymbolNamed {
+		return SymbolNamed{ID: s.ID, File: s.File, Path: s.Path, Name: s.Name, Line: s.Start, As: name}
+	}), nil
 }
 
 // ownedBy keeps the symbols of a class, else those of a module or package of that name. In cart.total() the owner may

@@ -56,9 +56,7 @@ type Dropped struct {
 
 // Paths returns the files of a package, sorted.
 func (p Package) Paths() []string {
-	out := lists.Map(p.Parts, func(x Part) string { return x.Path })
-	slices.Sort(out)
-	return slices.Compact(out)
+	return lists.Unique(lists.Map(p.Parts, func(x Part) string { return x.Path }))
 }
 
 const heading = `## Context from the repository

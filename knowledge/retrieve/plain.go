@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Lines is the text of a file.
@@ -77,7 +78,7 @@ func Windows(all []Lines, size int, task string) []Window {
 func PlainWords(text string) []string {
 	var out []string
 	plainWords(text, func(w string) { out = append(out, w) })
-	return slices.Compact(slices.Sorted(slices.Values(out)))
+	return lists.Unique(out)
 }
 
 func plainWords(text string, take func(string)) {

@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
-	"github.com/runplan/runplan/llm"
 )
 
 // detailSchema is the schema of the answer for one piece.
@@ -98,12 +99,12 @@ const (
 )
 
 // precision chooses symbols of the files in scope and how much of each is shown (RETR-09, RETR-10).
-func precision(ctx context.Context, p *pass, s State) (State, []Decision, error) {
+func precision(ctx context.Context, p *pass, s State) (State, []store.FileDecision, error) {
 	return p.choose(ctx, s, func(File) bool { return true })
 }
 
 // choose judges the symbols of the wanted files. The choices for other files stay.
-func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (State, []Decision, error) {
+func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (State, []store.FileDecision, error) {
 	contents := make([]*content, len(s.Files))
 	for i, f := range s.Files {
 		c, err := p.content(ctx, f)
@@ -119,13 +120,14 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 		return s, nil, err
 	}
 	var pieces []piece
-	var all []Decision
+	var all []store.FileDecision
 	for i, f := range s.Files {
 		if !wanted(f) {
 			continue
 		}
 		if contents[i].bad != "" {
-			all = append(all, Decision{File: f.ID, Path: f.Path, Tier: string(Excluded), Reason: contents[i].bad})
+			all = append(all,
+				store.FileDecision{File: f.ID, Path: f.Path, Tier: string(Excluded), Reason: contents[i].bad})
 			p.note("%s is omitted: %s", f.Path, contents[i].bad)
 			continue
 		}
@@ -153,7 +155,8 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 		default:
 			reason += "; not judged"
 		}
-		all = append(all, Decision{x.file.ID, x.file.Path, x.name(), string(detail), detail != Excluded, reason})
+		all = append(all, store.FileDecision{File: x.file.ID, Path: x.file.Path, Symbol: x.name(), Tier: string(detail),
+			Included: detail != Excluded, Reason: reason})
 		if detail != Excluded {
 			s.Choices = append(s.Choices, x.choice(detail, reason))
 		}
@@ -163,7 +166,8 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 			!slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Path == f.Path }) {
 			why := f.Why + "; no part of it was chosen, so its outline is shown"
 			s.Choices = append(s.Choices, outlineChoice(f, contents[i], why))
-			all = append(all, Decision{f.ID, f.Path, "", string(TypeContext), true, why})
+			all = append(all,
+				store.FileDecision{File: f.ID, Path: f.Path, Tier: string(TypeContext), Included: true, Reason: why})
 		}
 	}
 	s.Precise = true
@@ -213,65 +217,36 @@ func inTurns(pieces []piece, limit int) []piece {
 	n := limit / 3
 	rank, turn := map[int]int{}, make([]int, len(pieces))
 	for i, x := range pieces {
-		turn[i] = rank[x.place]
+		if i >= n {
+			turn[i] = rank[x.place]
+		}
 		rank[x.place]++
 	}
-	order := make([]int, len(pieces))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order[n:], func(a, b int) int { return cmp.Compare(turn[a], turn[b]) })
-	out := make([]piece, len(pieces))
-	for i, at := range order {
-		out[i] = pieces[at]
-	}
-	return out
+	return lists.Map(lists.Order(turn, cmp.Compare[int]), func(i int) piece { return pieces[i] })
 }
 
 // judgePieces asks how much of each piece is needed. If there is no room for all, the most important ones are asked
 // about.
-func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[int]Detail, map[int]string, error) {
-	details, skipped := map[int]Detail{}, map[int]string{}
+func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[int]Detail, []string, error) {
+	details := map[int]Detail{}
 	if len(pieces) == 0 {
 		p.note("precision: no pieces to judge")
-		return details, skipped, nil
+		return details, nil, nil
 	}
-	r, err := p.room(llm.Precision)
-	if err != nil {
-		return nil, nil, err
+	ids := make([]string, len(pieces))
+	for i := range ids {
+		ids[i] = pieceID(i)
 	}
-	most := r.items(detailTokens, p.Limits.Symbols)
-	render := p.aboutTask(s.Query, r, precisionName, "symbols", nil)
-	text, n, err := r.fill(len(pieces), most, func(n int) (string, error) {
-		_, lines := shown(pieces[:n])
-		return render(strings.Join(lines, "\n"))
+	answer, skipped, err := judge[Detail](ctx, p, s.Query, judging{
+		stage: precisionName, what: "pieces", ids: ids, limit: p.Limits.Symbols, schema: detailSchema, tokens: detailTokens,
+		slot: "symbols", lines: func(n int) []string { _, lines := shown(pieces[:n]); return lines },
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	for i := n; i < len(pieces); i++ {
-		skipped[i] = tooMany(i, most, p.Limits.Symbols, "pieces")
-	}
-	if n < len(pieces) {
-		p.note("precision: the model did not judge %d of %d pieces: the window has no room for more", len(pieces)-n, len(pieces))
-	}
-	if n == 0 {
-		return details, skipped, nil
-	}
-	order, _ := shown(pieces[:n])
-	asked := make([]string, n)
-	for i := range asked {
-		asked[i] = pieceID(i)
-	}
-	answer, err := ask[map[string]Detail](ctx, p, question{
-		Type: "precision_judgment", Stage: precisionName, LLM: llm.Precision, Prompt: text,
-		Schema: judged(asked, detailSchema), Accept: anyObject(),
-	})
-	if err != nil {
-		return nil, nil, err
-	}
+	order, _ := shown(pieces[:lists.Count(skipped, func(why string) bool { return why == "" })])
 	for i, at := range order {
-		d, ok := answer[pieceID(i)]
+		d, ok := answer[ids[i]]
 		switch {
 		case ok && d.rank() >= 0:
 			details[at] = d
@@ -280,7 +255,6 @@ func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[in
 				fence.Line(pieces[at].file.Path+" "+pieces[at].name()), phrase.Cut(fence.Line(string(d)), 40))
 		}
 	}
-	refuse(p, precisionName, answer, asked)
 	return details, skipped, nil
 }
 
@@ -288,18 +262,14 @@ func pieceID(i int) string { return fmt.Sprintf("s%03d", i+1) }
 
 // shown lists pieces by file and line under their ids. order maps ids to pieces.
 func shown(pieces []piece) (order []int, lines []string) {
-	for i := range pieces {
-		order = append(order, i)
-	}
 	start := func(x piece) int {
 		if x.symbol == nil {
 			return 0
 		}
 		return x.symbol.start
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(pieces[a].place, pieces[b].place), cmp.Compare(start(pieces[a]), start(pieces[b])),
-			cmp.Compare(a, b))
+	order = lists.Order(pieces, func(a, b piece) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(start(a), start(b)))
 	})
 	last := -1
 	for i, at := range order {

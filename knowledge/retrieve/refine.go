@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 )
 
@@ -61,7 +62,7 @@ const refinement = "refinement"
 // refresh updates the ids and hashes of files, because the repository may have been indexed again.
 func (p *pass) refresh(s *State) {
 	for i := range s.Files {
-		f := p.fileOf(s.Files[i].Path)
+		f := p.names.at(s.Files[i].Path)
 		s.Files[i].ID, s.Files[i].Hash = f.ID, f.Hash
 	}
 }
@@ -97,20 +98,21 @@ func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string
 		if c, err := p.content(ctx, p.asFile(*s, f.Path)); err != nil {
 			return nil, err
 		} else if c.around(f.Line) == nil && !s.has(f.Path) {
-			m.addFile(p.fileOf(f.Path), 0, f.As) // outside of symbols, use the file itself
+			m.addFile(p.names.at(f.Path), 0, f.As) // outside of symbols, use the file itself
 		}
 	}
-	var all []Decision
+	var all []store.FileDecision
 	fresh := map[string]bool{}
 	for _, f := range m.files {
 		if !s.has(f.Path) {
-			s.add(p.fileOf(f.Path), 1, true, "requested by the refinement")
+			s.add(p.names.at(f.Path), 1, true, "requested by the refinement")
 			fresh[f.Path] = true
 			added = append(added, f.Path)
 		} else {
 			added = append(added, p.more(s, f.Path)...)
 		}
-		all = append(all, Decision{f.ID, f.Path, "", "1", true, "the refinement requests " + f.As})
+		all = append(all, store.FileDecision{File: f.ID, Path: f.Path, Tier: "1", Included: true,
+			Reason: "the refinement requests " + f.As})
 	}
 	chosen, decided, err := p.require(ctx, s, m.symbols, places.files)
 	if err != nil {
@@ -125,8 +127,7 @@ func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string
 			return nil, err
 		}
 	}
-	slices.Sort(added)
-	return slices.Compact(added), nil
+	return lists.Unique(added), nil
 }
 
 // more handles a requested file that is already in scope: its shown part was too small, so the whole file is shown.
@@ -144,7 +145,7 @@ func (p *pass) more(s *State, path string) []string {
 
 // require makes the requested symbols primary, and the symbols around the lines of errors.
 func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, places []FileNamed) (added []string,
-	all []Decision, err error) {
+	all []store.FileDecision, err error) {
 	type request struct{ path, name, why string }
 	var requests []request
 	byName := map[string]int{}
@@ -165,7 +166,7 @@ func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, pla
 	}
 	for _, w := range requests {
 		if !s.has(w.path) {
-			s.add(p.fileOf(w.path), 1, true, "%s", w.why)
+			s.add(p.names.at(w.path), 1, true, "%s", w.why)
 		}
 		f := s.file(w.path)
 		c, err := p.content(ctx, f)
@@ -186,7 +187,8 @@ func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, pla
 				s.Choices = append(s.Choices, choice)
 			}
 			added = append(added, w.path+":"+x.name)
-			all = append(all, Decision{f.ID, f.Path, x.name, string(Primary), true, w.why})
+			all = append(all, store.FileDecision{File: f.ID, Path: f.Path, Symbol: x.name, Tier: string(Primary),
+				Included: true, Reason: w.why})
 		}
 	}
 	return added, all, nil
@@ -197,7 +199,7 @@ func (p *pass) asFile(s State, path string) File {
 	if s.has(path) {
 		return s.file(path)
 	}
-	f := p.fileOf(path)
+	f := p.names.at(path)
 	return File{ID: f.ID, Path: f.Path, Language: f.Language, Hash: f.Hash, Tier: 1}
 }
 

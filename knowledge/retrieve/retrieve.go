@@ -292,19 +292,16 @@ func (p *pass) finish(ctx context.Context, s State) (Package, error) {
 	return pkg, p.Session.Set(ctx, store.KeyFinalContext, s)
 }
 
-// decide logs decisions.
-func (p *pass) decide(ctx context.Context, stage string, all []Decision) error {
-	rows := make([]store.FileDecision, len(all))
-	for i, d := range all {
-		rows[i] = store.FileDecision{
-			Task: p.req.Task, Stage: stage, File: d.File, Path: d.Path, Symbol: d.Symbol, Tier: d.Tier, Included: d.Included,
-			Reason: p.Redact(d.Reason), At: p.Now(),
-		}
-	}
-	if len(rows) == 0 {
+// decide logs decisions of a stage (RETR-12).
+func (p *pass) decide(ctx context.Context, stage string, all []store.FileDecision) error {
+	if len(all) == 0 {
 		return nil
 	}
-	return p.Log.AddDecisions(context.WithoutCancel(ctx), rows)
+	for i := range all {
+		d := &all[i]
+		d.Task, d.Stage, d.Reason, d.At = p.req.Task, stage, p.Redact(d.Reason), p.Now()
+	}
+	return p.Log.AddDecisions(context.WithoutCancel(ctx), all)
 }
 
 // note adds a remark for the reader of the package.

@@ -3,7 +3,6 @@ package retrieve
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
-	"github.com/runplan/runplan/llm"
 )
 
 // verdict is a model's judgement of a file.
@@ -29,7 +27,7 @@ const verdictTokens = 40
 
 // scope collects candidate files tier by tier and asks a model which of them matter (RETR-06, RETR-07). Files that a
 // plan or the task names always stay. A file without an answer is dropped, with that as the reason.
-func scope(ctx context.Context, p *pass, s State) (State, []Decision, error) {
+func scope(ctx context.Context, p *pass, s State) (State, []store.FileDecision, error) {
 	if err := p.widen(ctx, &s); err != nil {
 		return s, nil, err
 	}
@@ -39,9 +37,9 @@ func scope(ctx context.Context, p *pass, s State) (State, []Decision, error) {
 		return s, nil, err
 	}
 	var kept []File
-	var all []Decision
+	var all []store.FileDecision
 	for _, f := range s.Files {
-		d := Decision{File: f.ID, Path: f.Path, Tier: strconv.Itoa(f.Tier), Included: f.Sure, Reason: f.Why}
+		d := store.FileDecision{File: f.ID, Path: f.Path, Tier: strconv.Itoa(f.Tier), Included: f.Sure, Reason: f.Why}
 		v, judged := verdicts[f.Path]
 		switch {
 		case f.Sure:
@@ -69,107 +67,39 @@ func scope(ctx context.Context, p *pass, s State) (State, []Decision, error) {
 // judgeFiles asks about files. If there is no room for all, the most important ones are asked about; skipped gives the
 // reason for the others.
 func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string]verdict, map[string]string, error) {
-	skipped := map[string]string{}
 	if len(open) == 0 {
 		p.note("scope: no files to judge besides the named ones")
 		return nil, nil, nil
 	}
-	r, err := p.room(llm.Scope)
-	if err != nil {
-		return nil, nil, err
-	}
-	var sure []string
-	for _, f := range s.Files {
-		if f.Sure {
-			sure = append(sure, f.Path)
-		}
-	}
-	lines := make([]string, len(open))
-	ids := map[string]string{}
+	sure := lists.Filter(s.Files, func(f File) bool { return f.Sure })
+	lines, ids := make([]string, len(open)), make([]string, len(open))
 	for i, f := range open {
-		id := fmt.Sprintf("f%02d", i+1)
-		ids[id] = f.Path
+		ids[i] = fmt.Sprintf("f%02d", i+1)
 		about, err := p.about(ctx, f)
 		if err != nil {
 			return nil, nil, err
 		}
-		lines[i] = fmt.Sprintf("%s  %s  (%s)%s", id, fence.Line(f.Path), f.Why, about)
+		lines[i] = fmt.Sprintf("%s  %s  (%s)%s", ids[i], fence.Line(f.Path), f.Why, about)
 	}
-	render := p.aboutTask(s.Query, r, scopeName, "candidates", map[string]string{"seeds": Listed(sure, 40)})
-	most := r.items(verdictTokens, p.Limits.Candidates)
-	text, n, err := r.fill(len(lines), most, func(n int) (string, error) { return render(strings.Join(lines[:n], "\n")) })
-	if err != nil {
-		return nil, nil, err
-	}
-	for i, f := range open[n:] {
-		skipped[f.Path] = tooMany(n+i, most, p.Limits.Candidates, "files")
-	}
-	if n == 0 {
-		p.note("scope: the window of the model has no room for a single file to judge")
-		return nil, skipped, nil
-	}
-	if n < len(open) {
-		p.note("scope: the model did not judge %d of %d files: the window has no room for more", len(open)-n, len(open))
-	}
-	asked := sortedIDs(lines[:n])
-	answer, err := ask[map[string]verdict](ctx, p, question{
-		Type: "scope_judgment", Stage: scopeName, LLM: llm.Scope, Prompt: text, Schema: judged(asked, verdictSchema),
-		Accept: anyObject(),
+	answer, skipped, err := judge[verdict](ctx, p, s.Query, judging{
+		stage: scopeName, what: "files", ids: ids, limit: p.Limits.Candidates, schema: verdictSchema, tokens: verdictTokens,
+		slot: "candidates", lines: func(n int) []string { return lines[:n] },
+		more: map[string]string{"seeds": Listed(lists.Map(sure, func(f File) string { return f.Path }), 40)},
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	verdicts := map[string]verdict{}
-	for id, v := range answer {
-		if slices.Contains(asked, id) {
+	verdicts, why := map[string]verdict{}, map[string]string{}
+	for i, f := range open {
+		if why[f.Path] = skipped[i]; skipped[i] != "" {
+			continue
+		}
+		if v, ok := answer[ids[i]]; ok {
 			v.Reason = fence.Line(p.Redact(phrase.Cut(v.Reason, 120)))
-			verdicts[ids[id]] = v
+			verdicts[f.Path] = v
 		}
 	}
-	refuse(p, scopeName, answer, asked)
-	return verdicts, skipped, nil
-}
-
-// tooMany gives the reason why the i-th item was not asked about.
-func tooMany(i, most, limit int, what string) string {
-	switch {
-	case i >= limit:
-		return fmt.Sprintf("at most %d %s are", limit, what)
-	case i >= most:
-		return fmt.Sprintf("one answer has room for %d %s", most, what)
-	}
-	return "no room in the window of the model"
-}
-
-// sortedIDs returns the first word of each line.
-func sortedIDs(lines []string) []string {
-	var out []string
-	for _, l := range lines {
-		id, _, _ := strings.Cut(l, " ")
-		out = append(out, id)
-	}
-	return out
-}
-
-// refuse notes ids in an answer that were not asked about.
-func refuse[T any](p *pass, stage string, answer map[string]T, asked []string) {
-	for _, id := range slices.Sorted(maps.Keys(answer)) {
-		if !slices.Contains(asked, id) {
-			p.note("%s: the model judged %q, which was not a candidate; that is ignored", stage, phrase.Cut(fence.Line(id), 60))
-		}
-	}
-}
-
-// aboutTask returns a function that renders the prompt of a stage with a list of items in the named slot.
-func (p *pass) aboutTask(q TaskQuery, r room, name, slot string, more map[string]string) func(string) (string, error) {
-	text, _ := r.share(q.Text)
-	values := map[string]string{"task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))), "intent": q.Intent,
-		"kind": string(q.Kind)}
-	maps.Copy(values, more)
-	return func(items string) (string, error) {
-		values[slot] = strings.TrimSpace(fence.Foreign("", items))
-		return p.Prompts.Render(name, values)
-	}
+	return verdicts, why, nil
 }
 
 // about briefly describes the contents of a file.

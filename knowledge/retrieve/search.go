@@ -178,13 +178,9 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 			}
 		}
 	}
-	for _, name := range p.req.Files {
-		for _, i := range s.of[name] {
-			s.all[i].Features[fPath] = 1
-		}
-	}
 	s.subjects(q)
-	for _, f := range q.Files {
+	planned := lists.Map(p.req.Files, func(name string) FileNamed { return FileNamed{Path: name} })
+	for _, f := range slices.Concat(planned, q.Files) {
 		for _, i := range s.of[f.Path] {
 			s.all[i].Features[fPath] = 1
 			if f.Line > 0 && s.all[i].Start <= f.Line && f.Line <= s.all[i].End {
@@ -282,20 +278,18 @@ func (s *searching) words(ctx context.Context) error {
 // linkRE matches a link, and its path without the number of an issue.
 var linkRE = lazyre.New(`https?://[^/\s]+/([^\s?#]*?)(?:/(?:issues|pull|pulls|commit|discussions)\b\S*)?[\s?#).,]`)
 
-// links searches the words of the paths of links, if no other word of the task is in the index. "Closes" with the address
-// of an issue names at least the project, and the code of a small project often has this name.
+// links searches the words of the paths of links, if no other word of the task is in the index. "Closes" with the
+// address of an issue names at least the project, and the code of a small project often has this name.
 func (s *searching) links(ctx context.Context, q TaskQuery) error {
 	if slices.ContainsFunc(s.all, func(r Ranked) bool { return r.Features[fWords] > 0 }) {
 		return nil
 	}
-	var paths []string
-	for _, m := range linkRE.FindAllStringSubmatch(bounded(q.Text)+"\n", -1) {
-		paths = append(paths, m[1])
-	}
-	if len(paths) == 0 {
+	links := linkRE.FindAllStringSubmatch(bounded(q.Text)+"\n", -1)
+	if len(links) == 0 {
 		return nil
 	}
-	s.asked = append(s.asked, askedWords(strings.Join(paths, "\n"), nil)...)
+	paths := phrase.Join(links, "\n", func(m []string) string { return m[1] })
+	s.asked = append(s.asked, askedWords(paths, nil)...)
 	return s.words(ctx)
 }
 
@@ -461,10 +455,7 @@ func (s *searching) recent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	age := map[int64]int{}
-	for i, id := range ids {
-		age[id] = i
-	}
+	age := lists.Index(ids, func(id int64) int64 { return id })
 	changed, err := s.Base.PathsOfCommits(ctx, ids)
 	if err != nil {
 		return err
@@ -624,8 +615,8 @@ type Place struct {
 // MostPlaces is the highest number of files that [Where] returns, and so that a brief names.
 const MostPlaces = 8
 
-// Where returns the files that a task is probably about, best first. It reads the files of r.Commit. It asks no model. If
-// nothing matches it returns none.
+// Where returns the files that a task is probably about, best first. It reads the files of r.Commit. It asks no model.
+// If nothing matches it returns none.
 func Where(ctx context.Context, d Deps, r Request) ([]Place, error) {
 	const spots = 3
 	p, q, err := searched(ctx, d, r)

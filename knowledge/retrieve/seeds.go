@@ -50,7 +50,7 @@ func (p *pass) seed(ctx context.Context, s *State) error {
 		return err
 	}
 	for _, f := range s.Query.Files {
-		file := p.fileOf(f.Path)
+		file := p.names.at(f.Path)
 		if f.Line > 0 {
 			s.add(file, 1, true, "the task names its line %d", f.Line)
 		} else {
@@ -69,14 +69,6 @@ func (p *pass) seed(ctx context.Context, s *State) error {
 		return nil
 	}
 	return p.standIns(ctx, s)
-}
-
-// fileOf returns a file of the index, or one that exists only in the tree.
-func (p *pass) fileOf(path string) store.File {
-	if f, ok := p.names.files[path]; ok {
-		return f
-	}
-	return store.File{Path: path, Language: languageOf(path)}
 }
 
 // seedSymbols adds the files that have a symbol. A name in many files is little evidence. If the task also names
@@ -107,7 +99,7 @@ func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why strin
 			paths, certain = paths[:symbolFiles], false
 		}
 		for _, path := range paths {
-			s.add(p.fileOf(path), 1, certain, why, name)
+			s.add(p.names.at(path), 1, certain, why, name)
 		}
 	}
 }
@@ -151,7 +143,7 @@ func (p *pass) standIns(ctx context.Context, s *State) error {
 	}
 	slices.SortFunc(paths, func(a, b string) int { return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(a, b)) })
 	for _, name := range paths[:min(most, len(paths))] {
-		s.add(p.fileOf(name), 1, false, "it has words of the task: %s", strings.Join(words[name], ", "))
+		s.add(p.names.at(name), 1, false, "it has words of the task: %s", strings.Join(words[name], ", "))
 	}
 	if len(paths) > 0 {
 		p.note("the task names no file and no symbol; %d files with its words are used instead", min(most, len(paths)))

@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -51,17 +52,18 @@ func (p *pass) signals(ctx context.Context, s State, contents []*content) error 
 		if c.id == 0 || c.file.Language != string(outline.Python) {
 			continue
 		}
-		uses, users, err := p.references(ctx, c.id)
-		if err != nil {
-			return err
-		}
-		for _, n := range uses {
-			weights[n.ID] = max(weights[n.ID], int(weightNeighbour*n.Confidence))
-			edges[n.ID] = fmt.Sprintf("%s refers to it (%s, %.2f)", c.name, n.Reference, n.Confidence)
-		}
-		for _, n := range users {
-			weights[n.ID] = max(weights[n.ID], int(weightNeighbour*n.Confidence))
-			edges[n.ID] = fmt.Sprintf("refers to %s (%s, %.2f)", c.name, n.Reference, n.Confidence)
+		for _, end := range []struct {
+			d   store.Direction
+			why string
+		}{{store.Out, c.name + " refers to it"}, {store.In, "refers to " + c.name}} {
+			found, err := p.Base.Neighbors(ctx, c.id, end.d)
+			if err != nil {
+				return err
+			}
+			for _, n := range found {
+				weights[n.ID] = max(weights[n.ID], int(weightNeighbour*n.Confidence))
+				edges[n.ID] = fmt.Sprintf("%s (%s, %.2f)", end.why, n.Reference, n.Confidence)
+			}
 		}
 	}
 	for i, f := range s.Files {

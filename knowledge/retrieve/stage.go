@@ -6,11 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/store"
 )
 
 // stage is one step of the selection. It queries the index, asks a model to judge, and returns the next state and its
 // decisions. The decisions are logged even if the stage fails later (RETR-03). A stage has no state.
-type stage func(ctx context.Context, p *pass, s State) (State, []Decision, error)
+type stage func(ctx context.Context, p *pass, s State) (State, []store.FileDecision, error)
 
 // registry returns the stages by name (RETR-05).
 func registry() map[string]stage {
@@ -108,14 +110,4 @@ const (
 // rank returns the position of a detail by importance.
 func (d Detail) rank() int {
 	return slices.Index([]Detail{Primary, Supporting, TypeContext, Excluded}, d)
-}
-
-// Decision records whether a stage included a file or symbol, and why (RETR-12).
-type Decision struct {
-	File     int64
-	Path     string
-	Symbol   string
-	Tier     string
-	Included bool
-	Reason   string
 }

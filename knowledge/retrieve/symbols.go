@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/chunks"
@@ -136,11 +137,7 @@ func (c *content) addBlocks() {
 	}
 	n := len(c.symbols)
 	all := append(slices.Clone(c.symbols), blocks...)
-	order := make([]int, len(all))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].start, all[b].start) })
+	order := lists.Order(all, func(a, b symbol) int { return cmp.Compare(a.start, b.start) })
 	at := make([]int, len(all))
 	for i, j := range order {
 		at[j] = i
@@ -270,10 +267,7 @@ func (p *pass) known(ctx context.Context, f File, c *content) error {
 	if err != nil {
 		return err
 	}
-	at := map[int64]int{}
-	for i, s := range symbols {
-		at[s.ID] = i
-	}
+	at := lists.Index(symbols, func(s store.Symbol) int64 { return s.ID })
 	for _, s := range symbols {
 		x := symbol{id: s.ID, short: s.Name, kind: s.Kind, signature: s.Signature, start: s.Start, end: s.End, parent: -1}
 		if i, ok := at[s.Parent]; ok {
@@ -394,13 +388,4 @@ func (s *symbol) say(weight int, why string) {
 		slices.SortStableFunc(s.why, func(a, b reason) int { return cmp.Compare(b.weight, a.weight) })
 		s.score += weight
 	}
-}
-
-// references returns the symbols that a symbol refers to, and those that refer to it.
-func (p *pass) references(ctx context.Context, id int64) (uses, users []store.Neighbor, err error) {
-	if uses, err = p.Base.Neighbors(ctx, id, store.Out); err != nil {
-		return nil, nil, err
-	}
-	users, err = p.Base.Neighbors(ctx, id, store.In)
-	return uses, users, err
 }

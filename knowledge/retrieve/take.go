@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
 )
 
@@ -57,13 +58,10 @@ func Take(items []Item, room int, by []float64) []int {
 func newTaking(items []Item, by []float64) *taking {
 	t := &taking{items: items, by: by, taken: make([]bool, len(items)), of: map[string]int{},
 		before: make([]int, len(items)), after: make([]int, len(items))}
-	order := make([]int, len(items))
 	for i := range items {
-		order[i], t.before[i], t.after[i] = i, -1, -1
+		t.before[i], t.after[i] = -1, -1
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(strings.Compare(items[a].Path, items[b].Path), items[a].Start-items[b].Start, a-b)
-	})
+	order := lists.Order(items, func(a, b Item) int { return cmp.Or(strings.Compare(a.Path, b.Path), a.Start-b.Start) })
 	for k := 1; k < len(order); k++ {
 		if a, b := order[k-1], order[k]; items[a].Path == items[b].Path && items[b].Joins {
 			t.after[a], t.before[b] = b, a
@@ -219,27 +217,27 @@ func (p *pass) takeRanked(ctx context.Context, s *State) error {
 }
 
 // chunks adds ranked chunks to the choices.
-func (p *pass) chunks(s State, list []Ranked, taken []int) (State, []Decision) {
+func (p *pass) chunks(s State, list []Ranked, taken []int) (State, []store.FileDecision) {
 	files := lists.By(s.Files, func(f File) string { return f.Path })
 	asFile := func(r Ranked) File {
 		if f, ok := files[r.Path]; ok {
 			return f
 		}
-		f := p.fileOf(r.Path)
+		f := p.names.at(r.Path)
 		x := File{f.ID, f.Path, f.Language, f.Hash, 1, r.reason(), r.Features[fPath] > 0}
 		files[r.Path] = x
 		return x
 	}
 	s.Files, s.Choices = slices.Clone(s.Files), slices.Clone(s.Choices)
-	var all []Decision
+	var all []store.FileDecision
 	for at, i := range taken {
 		r := list[i]
 		f := asFile(r)
 		if !s.has(r.Path) {
 			s.Files = append(s.Files, f)
 		}
-		all = append(all, Decision{f.ID, r.Path, r.Label, strconv.Itoa(f.Tier), true,
-			fmt.Sprintf("place %d of the search: %s", i+1, r.reason())})
+		all = append(all, store.FileDecision{File: f.ID, Path: r.Path, Symbol: r.Label, Tier: strconv.Itoa(f.Tier),
+			Included: true, Reason: fmt.Sprintf("place %d of the search: %s", i+1, r.reason())})
 		s.Choices = append(s.Choices,
 			Choice{Path: r.Path, Symbol: r.Label, Kind: kindLines, Start: r.Start, End: r.End, Detail: Primary, Tier: f.Tier,
 				Score: len(taken) - at, Why: r.reason()})
@@ -252,7 +250,6 @@ func (p *pass) chunks(s State, list []Ranked, taken []int) (State, []Decision) {
 // items returns the data of ranked chunks for [Take].
 func (p *pass) items(list []Ranked) []Item {
 	out := make([]Item, len(list))
-	order := make([]int, len(list))
 	for i, r := range list {
 		out[i] = Item{Path: r.Path, Start: r.Start, Score: r.Score, Chars: 1 << 30}
 		if c := p.tree.source(r.Path); c.bad == "" {
@@ -261,11 +258,8 @@ func (p *pass) items(list []Ranked) []Item {
 		if r.Features[fDoc] == 0 {
 			out[i].Words = r.Features[fWords]
 		}
-		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(strings.Compare(list[a].Path, list[b].Path), list[a].Start-list[b].Start)
-	})
+	order := lists.Order(list, func(a, b Ranked) int { return cmp.Or(strings.Compare(a.Path, b.Path), a.Start-b.Start) })
 	for k := 1; k < len(order); k++ {
 		if a, b := list[order[k-1]], list[order[k]]; a.Path == b.Path {
 			out[order[k]].Joins = strings.TrimSpace(p.tree.source(a.Path).between(a.End, b.Start)) == ""

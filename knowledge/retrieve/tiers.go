@@ -40,7 +40,7 @@ func (p *pass) rest(s *State) {
 			return
 		}
 		if !s.has(r.Path) {
-			s.add(p.fileOf(r.Path), 4, false, "%s", r.reason())
+			s.add(p.names.at(r.Path), 4, false, "%s", r.reason())
 			open++
 		}
 	}
@@ -64,7 +64,7 @@ func (p *pass) found(s *State) []File {
 		if seen[r.Path], n = true, n+1; n > mostFound {
 			break
 		}
-		f := p.fileOf(r.Path)
+		f := p.names.at(r.Path)
 		if !s.has(r.Path) && len(out) < bestFound && f.ID != 0 {
 			out = append(out, File{ID: f.ID, Path: f.Path})
 		}
@@ -202,7 +202,7 @@ func (p *pass) metadata(ctx context.Context, s *State) error {
 			return err
 		}
 	}
-	for _, c := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(q.Concepts, q.Keywords)))) {
+	for _, c := range lists.Unique(slices.Concat(q.Concepts, q.Keywords)) {
 		if err := find(1, "concept "+c, "", "", c); err != nil {
 			return err
 		}

@@ -3,8 +3,6 @@ package retrieve
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/knowledge"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/patterns"
 )
@@ -76,12 +75,7 @@ func (t *tree) hash(name string) string {
 	if err != nil {
 		return ""
 	}
-	return hashOf(data)
-}
-
-func hashOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return knowledge.Hash(data)
 }
 
 // read reads a file of the folder.
@@ -116,7 +110,7 @@ func (t *tree) read(s *source) {
 // prepare makes the lines of a file from its bytes. A file that is text for git and for the index is text here too,
 // even if it contains a zero byte or bytes that are not UTF-8.
 func (s *source) prepare() {
-	s.hash = hashOf(s.bytes)
+	s.hash = knowledge.Hash(s.bytes)
 	text, copied, why := outline.Prepare(outline.Python, s.bytes) // works for all languages
 	if why != "" && !git.Binary(s.bytes) {
 		text, _, why = outline.Prepare(outline.Python, legible(s.bytes))

@@ -27,6 +27,12 @@ func text(arg string) (string, bool) {
 	return strings.Trim(arg, arg[:1]), true
 }
 
+// member splits a dotted name at its last dot. The owner of a plain name is "".
+func member(name string) (owner, last string) {
+	i := strings.LastIndexByte(name, '.')
+	return name[:max(i, 0)], name[i+1:]
+}
+
 // keyword returns the value of a named argument.
 func keyword(args []string, names ...string) (string, bool) {
 	for _, a := range args {
@@ -48,10 +54,7 @@ var (
 
 // NormalPath writes path parameters in one form: {name}.
 func NormalPath(p string) string {
-	p = anyParam.ReplaceAllStringFunc(p, func(s string) string {
-		m := anyParam.FindStringSubmatch(s)
-		return "{" + m[1] + m[2] + m[3] + "}"
-	})
+	p = anyParam.ReplaceAllString(p, "{${1}${2}${3}}")
 	if len(p) > 1 {
 		p = strings.TrimSuffix(p, "/")
 	}
@@ -89,7 +92,7 @@ func (m *maker) routes(name string) bool {
 			return true
 		}
 	}
-	last := name[strings.LastIndexByte(name, '.')+1:]
+	_, last := member(name)
 	return routerName.MatchString(last) && !strings.Contains(strings.ToLower(name), "client")
 }
 
@@ -105,11 +108,7 @@ func (m *maker) endpoints() {
 		}
 	}
 	for _, c := range m.d.Calls {
-		i := strings.LastIndexByte(c.Name, '.')
-		owner, what := "", c.Name
-		if i >= 0 {
-			owner, what = c.Name[:i], c.Name[i+1:]
-		}
+		owner, what := member(c.Name)
 		switch {
 		case c.Decorator:
 			m.decorated(c, owner, what, controllers)
@@ -273,12 +272,8 @@ func (m *maker) calls() {
 
 // call reads one call that may leave the unit.
 func (m *maker) call(c outline.CallSite) (Call, bool) {
-	i := strings.LastIndexByte(c.Name, '.')
-	owner, what := "", c.Name
-	if i >= 0 {
-		owner, what = c.Name[:i], c.Name[i+1:]
-	}
-	if library := m.library(c.Name); library != "" {
+	owner, what := member(c.Name)
+	if m.library(c.Name) {
 		return m.http(c, owner, what)
 	}
 	if owner == "" {
@@ -288,7 +283,7 @@ func (m *maker) call(c outline.CallSite) (Call, bool) {
 		return Call{Method: what, Target: what, Kind: Client}, true
 	}
 	if t := m.holds(c.Symbol, owner); t != "" {
-		if m.library(t) != "" {
+		if m.library(t) {
 			return m.http(c, owner, what)
 		}
 		if m.isClientType(t) {
@@ -307,8 +302,7 @@ func (m *maker) call(c outline.CallSite) (Call, bool) {
 		return Call{}, false
 	}
 	if verb(what) != "" || what == "request" || what == "stream" || what == "Do" || what == "PostForm" {
-		call, ok := m.http(c, owner, what)
-		return call, ok
+		return m.http(c, owner, what)
 	}
 	if strings.Contains(last, "client") && last != "client" && last != "_client" {
 		return Call{Method: what, Target: parts[len(parts)-1], Kind: Client}, true
@@ -316,18 +310,11 @@ func (m *maker) call(c outline.CallSite) (Call, bool) {
 	return Call{}, false
 }
 
-// library returns the HTTP library that a name belongs to.
-func (m *maker) library(name string) string {
-	for _, l := range raw(m.l) {
-		if name != l && !strings.HasPrefix(name, l+".") {
-			continue
-		}
-		if (l == "http" || l == "https") && !m.imported(l) {
-			continue
-		}
-		return l
-	}
-	return ""
+// library reports whether a name belongs to an HTTP library.
+func (m *maker) library(name string) bool {
+	return slices.ContainsFunc(raw(m.l), func(l string) bool {
+		return strings.HasPrefix(name+".", l+".") && (l != "http" && l != "https" || m.imported(l))
+	})
 }
 
 func (m *maker) imported(name string) bool {
@@ -373,7 +360,7 @@ func (m *maker) http(c outline.CallSite, owner, what string) (Call, bool) {
 		} else {
 			call.Method = "request"
 		}
-	case what == "fetch" || owner == "" && m.library(what) != "":
+	case what == "fetch" || owner == "" && m.library(what):
 		call.Method = "GET"
 		if len(c.Args) > 1 {
 			if found := methodPart.FindStringSubmatch(c.Args[1]); found != nil {

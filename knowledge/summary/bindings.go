@@ -120,9 +120,9 @@ func (m *maker) isClientType(t string) bool {
 // clientName is the name under which a blueprint may declare a client: the type, or in Go the package of a type that
 // is called Client only.
 func clientName(t string) string {
-	name := strings.TrimPrefix(t[strings.LastIndexByte(t, '.')+1:], "New")
-	if dot := strings.LastIndexByte(t, '.'); name == "Client" && dot > 0 {
-		return t[:dot]
+	owner, name := member(t)
+	if name = strings.TrimPrefix(name, "New"); name == "Client" && owner != "" {
+		return owner
 	}
 	return name
 }

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Own returns the name prefixes of a project's own packages, sorted: its Go module, the name in package.json, and the
@@ -15,7 +16,7 @@ import (
 func Own(tree fs.FS) []string {
 	var out []string
 	add := func(name string) {
-		if name != "" && !slices.Contains(out, name) {
+		if name != "" {
 			out = append(out, name)
 		}
 	}
@@ -52,8 +53,7 @@ func Own(tree fs.FS) []string {
 			}
 		}
 	}
-	slices.Sort(out)
-	return out
+	return lists.Unique(out)
 }
 
 // Folder returns the folder of a package of Go whose name begins with one of the prefixes of [Own], or "" for a package of

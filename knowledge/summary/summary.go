@@ -165,7 +165,7 @@ func Files(ctx context.Context, o Options, paths []string) (out []Summary, skipp
 	var texts []patterns.Text
 	var languages []outline.Language
 	read := map[string][]byte{}
-	for _, p := range slices.Compact(slices.Sorted(slices.Values(paths))) {
+	for _, p := range lists.Unique(paths) {
 		l := outline.LanguageOf(p)
 		skip := func(reason string) { skipped = append(skipped, patterns.Skip{Path: p, Reason: reason}) }
 		if l == "" {
@@ -195,9 +195,7 @@ func Files(ctx context.Context, o Options, paths []string) (out []Summary, skipp
 			skip(patterns.MissingNote)
 		default:
 			texts, read[p] = append(texts, patterns.Text{Path: p, Text: text, Copy: copied}), text
-			if !slices.Contains(languages, l) {
-				languages = append(languages, l)
-			}
+			languages = lists.Add(languages, l)
 		}
 	}
 	if len(texts) > 0 {
@@ -254,7 +252,8 @@ type maker struct {
 
 func (o Options) make(path string, l outline.Language, text []byte, made outline.Outline,
 	detail outline.Detail) Summary {
-	m := maker{Options: o, l: l, o: made, d: detail, values: map[int]outline.Value{}, docs: map[int]string{}}
+	m := maker{Options: o, l: l, o: made, d: detail, docs: map[int]string{},
+		values: lists.By(detail.Values, func(v outline.Value) int { return v.Symbol })}
 	m.s = Summary{
 		Path: path, Language: l, Lines: strings.Count(string(text), "\n"),
 		Classes: []Class{}, Functions: []Function{}, Endpoints: []Endpoint{}, Enums: []Enum{}, Constants: []Constant{},
@@ -262,9 +261,6 @@ func (o Options) make(path string, l outline.Language, text []byte, made outline
 	}
 	if made.Error != nil {
 		m.s.Partial = fmt.Sprintf("line %d: %s", made.Error.Line, made.Error.Message)
-	}
-	for _, v := range detail.Values {
-		m.values[v.Symbol] = v
 	}
 	for _, d := range made.Docs {
 		if _, ok := m.docs[d.Symbol]; !ok {

@@ -110,11 +110,9 @@ func (m *maker) variable(i int, s outline.Symbol, classes, enums map[int]int, by
 	if s.Parent >= 0 {
 		return
 	}
+	constant := upperCase.MatchString(s.Name) && plain.MatchString(v.Text)
 	if m.l == outline.Go {
-		if !v.Const {
-			return
-		}
-		if named := v.Type != "" && !builtin(v.Type); named {
+		if constant = v.Const && v.Text != ""; v.Const && v.Type != "" && !builtin(v.Type) {
 			e, ok := byType[v.Type]
 			if !ok {
 				e = len(m.s.Enums)
@@ -124,12 +122,8 @@ func (m *maker) variable(i int, s outline.Symbol, classes, enums map[int]int, by
 			m.s.Enums[e].Members = append(m.s.Enums[e].Members, Member{s.Name, short(v.Text, mostValue)})
 			return
 		}
-		if v.Text != "" {
-			m.s.Constants = append(m.s.Constants, Constant{s.Name, short(v.Text, mostValue), s.Start})
-		}
-		return
 	}
-	if upperCase.MatchString(s.Name) && plain.MatchString(v.Text) {
+	if constant {
 		m.s.Constants = append(m.s.Constants, Constant{s.Name, short(v.Text, mostValue), s.Start})
 	}
 }

@@ -36,34 +36,22 @@ func (s Summary) text(dense bool) string {
 	if s.ModuleDocstring != "" {
 		line("doc: %s", s.ModuleDocstring)
 	}
-	var list []string
-	for _, i := range s.InternalImports {
-		item := i.Path
-		if len(i.Names) > 0 {
-			item += " (" + strings.Join(i.Names, ", ") + ")"
+	wrap(&b, "imports: ", lists.Map(s.InternalImports, func(i Import) string {
+		if len(i.Names) == 0 {
+			return i.Path
 		}
-		list = append(list, item)
-	}
-	wrap(&b, "imports: ", list, "; ", 0)
-	list = nil
-	list = append(list, lists.Map(s.Constants, func(c Constant) string { return c.Name + " = " + c.Value })...)
-	wrap(&b, "constants: ", list, "; ", mostValues)
+		return i.Path + " (" + strings.Join(i.Names, ", ") + ")"
+	}), "; ", 0)
+	wrap(&b, "constants: ", lists.Map(s.Constants, func(c Constant) string { return c.Name + " = " + c.Value }), "; ",
+		mostValues)
 	for _, e := range s.Enums {
-		list = nil
-		for _, m := range e.Members {
-			item := m.Name
-			if m.Value != "" {
-				item += " = " + m.Value
-			}
-			list = append(list, item)
-		}
-		wrap(&b, "enum "+e.Name+": ", list, ", ", 3*mostValues)
+		wrap(&b, "enum "+e.Name+": ", lists.Map(e.Members, func(m Member) string {
+			return strings.TrimSuffix(m.Name+" = "+m.Value, " = ")
+		}), ", ", 3*mostValues)
 	}
-	list = nil
-	for _, e := range s.Endpoints {
-		list = append(list, fmt.Sprintf("%s %s -> %s", e.Method, e.Path, e.Handler))
-	}
-	lines(&b, "endpoint: ", list, dense)
+	lines(&b, "endpoint: ", lists.Map(s.Endpoints, func(e Endpoint) string {
+		return fmt.Sprintf("%s %s -> %s", e.Method, e.Path, e.Handler)
+	}), dense)
 	if len(s.Mounts) > 0 {
 		line("routes mounted below: %s", strings.Join(s.Mounts, ", "))
 	}
@@ -71,21 +59,16 @@ func (s Summary) text(dense bool) string {
 		c.write(&b, dense)
 	}
 	lines(&b, "", signatures(s.Functions), dense)
-	list = nil
-	for _, h := range s.ErrorHandlers {
-		list = append(list, h.String()+" in "+orModule(h.Function))
-	}
-	lines(&b, "", distinct(list), dense)
-	list = nil
-	for _, c := range s.HTTPCalls {
+	lines(&b, "", distinct(lists.Map(s.ErrorHandlers, func(h Handler) string {
+		return h.String() + " in " + orModule(h.Function)
+	})), dense)
+	lines(&b, "", distinct(lists.Map(s.HTTPCalls, func(c Call) string {
 		verb := "calls"
 		if c.Kind == Client {
 			verb = "client call"
 		}
-		list = append(list, fmt.Sprintf("%s: %s in %s (%s)", verb, strings.TrimSpace(c.Method+" "+c.Target),
-			orModule(c.Function), c.Via))
-	}
-	lines(&b, "", distinct(list), dense)
+		return fmt.Sprintf("%s: %s in %s (%s)", verb, strings.TrimSpace(c.Method+" "+c.Target), orModule(c.Function), c.Via)
+	})), dense)
 	return b.String()
 }
 

@@ -243,7 +243,8 @@ func mentioned(text, name string) bool {
 			return false
 		}
 	}
-	return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(longestOf(words(name)))).MatchString(text)
+	longest := slices.MaxFunc(words(name), func(a, b string) int { return len(a) - len(b) })
+	return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(longest)).MatchString(text)
 }
 
 // words splits createTask and create_task into words.
@@ -256,8 +257,4 @@ func words(name string) []string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return strings.FieldsFunc(b.String(), func(r rune) bool { return r == '_' })
-}
-
-func longestOf(words []string) string {
-	return slices.MaxFunc(words, func(a, b string) int { return len(a) - len(b) })
 }

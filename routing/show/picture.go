@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/layered"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -23,11 +24,11 @@ type picture struct {
 }
 
 func newPicture(p *planparse.Plan, d routing.Decision) picture {
-	index := map[string]int{}
+	index := lists.Index(d.Steps, func(s routing.Step) string { return s.Batch })
 	items := make([]layered.Item, len(d.Steps))
 	x := picture{reasons: map[[2]int]string{}}
 	for i, s := range d.Steps {
-		index[s.Batch], items[i].Key = i, s.Batch
+		items[i].Key = s.Batch
 		x.Boxes = append(x.Boxes, boxOf(p, s))
 	}
 	for _, e := range d.Edges {
@@ -47,9 +48,7 @@ func newPicture(p *planparse.Plan, d routing.Decision) picture {
 		x.reasons[[2]int{from, to}] = text
 	}
 	x.Graph.Graph = layered.Layout(items)
-	for _, key := range d.CriticalPath() {
-		x.Longest = append(x.Longest, index[key])
-	}
+	x.Longest = lists.Map(d.CriticalPath(), func(key string) int { return index[key] })
 	return x
 }
 
@@ -66,7 +65,7 @@ func boxOf(p *planparse.Plan, s routing.Step) svg.Box {
 	}
 	b.Class = string(s.Class)
 	if s.Expected > 0 {
-		b.State += " " + Minutes(s.Expected)
+		b.State += " " + routing.Minutes(s.Expected)
 	}
 	b.Tip += routing.OneLine(fmt.Sprintf("%s, %d%% sure: %s", s.Class, s.Confidence, s.Why))
 	return b
@@ -81,7 +80,7 @@ func DOT(w io.Writer, p *planparse.Plan, d routing.Decision) error {
 		"  rankdir=LR\n  node [shape=box style=\"rounded,filled\" fontname=\"Helvetica\" fontsize=11]\n  edge " +
 			"[color=\"#7b8794\" fontname=\"Helvetica\" fontsize=9]\n")
 	for i, box := range x.Boxes {
-		label := box.Number + " " + cut(box.Title, 40)
+		label := box.Number + " " + cells.Cut(box.Title, 40, "…")
 		fmt.Fprintf(&b, "  b%d [label=%s tooltip=%s %s]\n", i, dotText(label+"\n"+box.State), dotText(box.Tip),
 			lookOf(box.Class).dot)
 	}
@@ -131,7 +130,7 @@ func SVG(w io.Writer, p *planparse.Plan, d routing.Decision) error {
 	x.Label = "batches of " + routing.OneLine(p.Title)
 	x.Caption = fmt.Sprintf("%s mode, %s, score %d/100", d.Mode, phrase.Count(d.Workers, "worker"), d.Score.Value)
 	if d.Estimate.Wall != nil {
-		x.Caption += ", about " + Minutes(*d.Estimate.Wall)
+		x.Caption += ", about " + routing.Minutes(*d.Estimate.Wall)
 	}
 	for _, l := range looks() {
 		if slices.ContainsFunc(x.Boxes, func(b svg.Box) bool { return b.Class == l.name }) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/phrase"
@@ -113,7 +112,8 @@ func (t *text) recommendation(d routing.Decision) {
 		early = "; early starts are not counted"
 	}
 	if e.Wall != nil && e.WallSequential != nil {
-		wall = fmt.Sprintf("%s (vs %s sequential; %s%s)", Minutes(*e.Wall), Minutes(*e.WallSequential), e.Source, early)
+		wall = fmt.Sprintf("%s (vs %s sequential; %s%s)", routing.Minutes(*e.Wall), routing.Minutes(*e.WallSequential),
+			e.Source, early)
 	} else if e.SpeedUp != nil && d.Workers > 1 {
 		wall += fmt.Sprintf(" (%.1f times as fast as sequential, if all batches take equally long%s)", *e.SpeedUp, early)
 	}
@@ -131,7 +131,8 @@ func memoryText(m routing.Memory) string {
 		}
 		return "memory " + m.Note
 	}
-	s := fmt.Sprintf("%s available, %s per worker", gigabytes(*m.Available), gigabytes(m.PerWorker))
+	s := fmt.Sprintf("%s available, %s per worker", routing.GB(float64(*m.Available)/(1<<30)),
+		routing.GB(float64(m.PerWorker)/(1<<30)))
 	if m.Note != "" {
 		s += "; " + m.Note
 	}
@@ -148,7 +149,7 @@ func (t *text) models(p *planparse.Plan, d routing.Decision) {
 		if s.Skip != "" || s.Label == "" {
 			continue
 		}
-		r := row{batch: routing.BatchName(s.Batch) + ":", label: cut(routing.OneLine(s.Label), 32),
+		r := row{batch: routing.BatchName(s.Batch) + ":", label: cells.Cut(routing.OneLine(s.Label), 32, "…"),
 			why: fmt.Sprintf("%s -- %s", s.Class, s.Why)}
 		if b, ok := p.Batch(s.Batch); ok {
 			r.title = routing.OneLine(b.Title)
@@ -179,7 +180,8 @@ func (t *text) models(p *planparse.Plan, d routing.Decision) {
 	}
 	widths[1] = min(widths[1], max(room-longest, least), most)
 	for _, r := range rows {
-		line := fmt.Sprintf("  %s %s  %s  ", cells.Pad(r.batch, widths[0]), cells.Pad(cut(r.title, widths[1]), widths[1]),
+		line := fmt.Sprintf("  %s %s  %s  ", cells.Pad(r.batch, widths[0]),
+			cells.Pad(cells.Cut(r.title, widths[1], "…"), widths[1]),
 			cells.Pad(r.label, widths[2]))
 		for _, l := range wrap(line+routing.OneLine(r.why), t.width, min(cells.Width(line), t.width/2)) {
 			t.WriteString(l + "\n")
@@ -211,7 +213,7 @@ func (t *text) skipped(p *planparse.Plan, d routing.Decision) {
 		default:
 			title := ""
 			if b, ok := p.Batch(s.Batch); ok && routing.OneLine(b.Title) != "" {
-				title = " " + cut(routing.OneLine(b.Title), 40)
+				title = " " + cells.Cut(routing.OneLine(b.Title), 40, "…")
 			}
 			t.line("  %s%s: %s", routing.BatchName(s.Batch), title, s.Skip)
 		}
@@ -245,69 +247,5 @@ func (t *text) why(d routing.Decision) {
 // wrap breaks a line between words at width columns, and indents all lines but the first. It does not split long
 // words, so that paths can be copied.
 func wrap(line string, width, indent int) []string {
-	var out []string
-	margin := ""
-	for {
-		at := breakAt(line, width, len(margin))
-		if at < 0 {
-			return append(out, strings.TrimRight(line, " "))
-		}
-		out = append(out, strings.TrimRight(line[:at], " "))
-		margin = strings.Repeat(" ", indent)
-		line = margin + strings.TrimLeft(line[at:], " ")
-	}
-}
-
-// breakAt returns the last space after the first word up to which a line fits into width columns, else the first
-// space after that word. It returns -1 for a line that fits, or with a single word after a margin.
-func breakAt(line string, width, margin int) int {
-	at, column := -1, 0
-	for i := 0; i < len(line); {
-		word := strings.IndexByte(line[i:], ' ')
-		if word < 0 {
-			word = len(line) - i
-		}
-		column += cells.Width(line[i : i+word])
-		if i += word; column > width && at >= 0 {
-			return at
-		}
-		if i < len(line) && i > margin && strings.TrimSpace(line[:i]) != "" {
-			if column > width {
-				return i
-			}
-			at = i
-		}
-		i, column = i+1, column+1 // the space
-	}
-	return -1
-}
-
-func cut(s string, width int) string {
-	if cells.Width(s) > width {
-		return strings.TrimRight(cells.Cut(s, width-1, ""), " ") + "…"
-	}
-	return s
-}
-
-// Minutes formats a duration for people: 45s, 14min, 2h 05min. A duration below a second is not shown as zero.
-func Minutes(d time.Duration) string {
-	switch {
-	case d > 0 && d < time.Second:
-		return "under 1s"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Round(time.Second)/time.Second))
-	case d < time.Hour:
-		return fmt.Sprintf("%dmin", int(d.Round(time.Minute)/time.Minute))
-	}
-	d = d.Round(time.Minute)
-	return fmt.Sprintf("%dh %02dmin", int(d/time.Hour), int(d%time.Hour/time.Minute))
-}
-
-// gigabytes rounds down: so that it never shows more memory than available.
-func gigabytes(n uint64) string {
-	tenths := n * 10 >> 30
-	if tenths%10 == 0 || tenths >= 100 {
-		return fmt.Sprintf("%d GB", tenths/10)
-	}
-	return fmt.Sprintf("%d.%d GB", tenths/10, tenths%10)
+	return strings.Split(strings.TrimRight(cells.Words(line, width, 0, indent), " "), "\n")
 }

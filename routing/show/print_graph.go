@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/routing"
 )
@@ -33,13 +34,9 @@ func drawGraph(d routing.Decision, width int) []string {
 	if len(g.keys) > maxDrawn || len(chains) > maxGraphLines {
 		lines = g.list()
 	} else if columns := g.columns(); columns != nil {
-		for _, c := range chains {
-			lines = append(lines, g.aligned(c, columns))
-		}
+		lines = lists.Map(chains, func(c []int) string { return g.aligned(c, columns) })
 	} else {
-		for _, c := range chains {
-			lines = append(lines, g.broken(c)...)
-		}
+		lines = slices.Concat(lists.Map(chains, g.broken)...)
 	}
 	return append(lines, g.alone()...)
 }
@@ -72,14 +69,10 @@ func newDrawing(d routing.Decision) *drawing {
 	n := len(items)
 	g.needs, g.feeds, g.level = make([][]int, n), make([][]int, n), make([]int, n)
 	for to, node := range layered.Layout(items).Nodes {
-		g.needs[to] = slices.Sorted(slices.Values(node.Needs))
+		g.needs[to], g.level[to] = slices.Sorted(slices.Values(node.Needs)), node.Layer
 		for _, from := range g.needs[to] {
 			g.feeds[from] = append(g.feeds[from], to)
 		}
-	}
-	seen := make([]bool, n)
-	for i := range items {
-		g.measure(i, seen)
 	}
 	return g
 }
@@ -103,17 +96,6 @@ func lookThrough(key string, before map[string][]string, runs map[string]bool) [
 	}
 	look(key)
 	return needs
-}
-
-// measure sets the level of a batch: one more than the highest level of the batches that it waits for.
-func (g *drawing) measure(i int, seen []bool) int {
-	if !seen[i] {
-		seen[i] = true
-		for _, j := range g.needs[i] {
-			g.level[i] = max(g.level[i], g.measure(j, seen)+1)
-		}
-	}
-	return g.level[i]
 }
 
 // chains returns paths that have each edge once. Each continues as long as there are undrawn edges.

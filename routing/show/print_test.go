@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -274,24 +273,6 @@ func TestDrawGraphShowsEachEdgeOnce(t *testing.T) {
 		slices.Sort(got)
 		if !slices.Equal(want, got) || len(seen) != n {
 			t.Fatalf("seed %d: drawn are %v, want %v; %d of %d batches:\n%s", seed, got, want, len(seen), n, text)
-		}
-	}
-}
-
-func TestMinutes(t *testing.T) {
-	for want, d := range map[string]time.Duration{"0s": 0, "45s": 45 * time.Second, "1min": 80 * time.Second,
-		"14min": 14 * time.Minute, "2h 05min": 125 * time.Minute, "1h 00min": time.Hour + time.Second} {
-		if got := Minutes(d); got != want {
-			t.Errorf("%v is %s, want %s", d, got, want)
-		}
-	}
-}
-
-func TestGigabytes(t *testing.T) {
-	for want, n := range map[string]uint64{"0 GB": 0, "8 GB": 8 << 30, "7.9 GB": 8<<30 - 1, "21 GB": 21<<30 + 900<<20,
-		"0.5 GB": 512 << 20} {
-		if got := gigabytes(n); got != want {
-			t.Errorf("%d is %s, want %s", n, got, want)
 		}
 	}
 }

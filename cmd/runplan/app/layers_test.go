@@ -62,8 +62,8 @@ func layers() []layer {
 		{"runner", []string{"agents", "gates", "planparse", "routing", "internal/lists", "internal/phrase"}},
 		{"runner/briefing", []string{"agents", "gates", "runner", "knowledge/retrieve", "planparse", "runner/failures", "internal"}},
 		{"runner/failures", []string{"gates", "runner", "internal"}},
-		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/lists", "internal/phrase",
-			"internal/prompt"}},
+		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/fence", "internal/lists",
+			"internal/phrase", "internal/prompt"}},
 		{"internal/glob", nil},
 		{"internal/lists", nil},
 		{"internal/jsondoc", nil},
@@ -161,7 +161,7 @@ func layers() []layer {
 		{"knowledge/retrieve", []string{"knowledge", "knowledge/chunks", "knowledge/outline", "llm", "patterns", "internal"}},
 		{"knowledge/summary", []string{"knowledge/outline", "patterns", "internal"}}, // not knowledge: it needs no index
 		{"knowledge/outline", []string{"patterns", "internal/language", "internal/lazyre", "internal/lists", "internal/literal",
-			"internal/phrase", "internal/recent"}},
+			"internal/phrase", "internal/recent", "internal/wordset"}},
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke
@@ -183,7 +183,7 @@ func layers() []layer {
 			"lessons", "patterns"}},
 		{"tools/site", nil}, // a program
 		{"internal/atomicfile", nil},
-		{"internal/cells", nil},
+		{"internal/cells", []string{"internal/lazyre"}},
 		{"internal/condition", []string{"internal/lazyre"}},
 		// a program: it times a scan and a plugin separately, and writes a sample journal
 		{"tools/bench", []string{"tools/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner",
@@ -191,7 +191,7 @@ func layers() []layer {
 		{"internal/config", []string{"internal/lazyre", "internal/phrase", "internal/tokens"}},
 		{"internal/edit", []string{"internal/phrase", "internal/redact"}},
 		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
-		{"internal/layered", nil},
+		{"internal/layered", []string{"internal/lists"}},
 		{"internal/language", []string{"internal/lazyre"}}, // facts, for all layers
 		{"internal/linediff", nil},
 		{"internal/literal", nil},
