@@ -149,7 +149,7 @@ func TestParseErrorsNameLine(t *testing.T) {
 		"no end":     {"a.go\n<<<<<<< SEARCH\na\n=======\nb\n", "line 2: the edit block has no end"},
 		"no divider": {"a.go\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n",
 			"line 4: the edit block of line 2 has no line ======="},
-		"block in block": {"a.go\n<<<<<<< SEARCH\na\n<<<<<<< SEARCH\n", "line 4: an edit block begins within"},
+		"block in block": {"a.go\n<<<<<<< SEARCH\na\n<<<<<<< SEARCH\n", "line 4: an edit block begins inside"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -383,7 +383,7 @@ func TestChangedFileWithoutAstGrep(t *testing.T) {
 		pkg.Parts[0].Text != "# new\ndef f():\n    return 2" {
 		t.Errorf("%v %+v", err, pkg.Parts)
 	}
-	if !strings.Contains(strings.Join(pkg.Notes, "\n"), "changed since the index, and only ast-grep") {
+	if !strings.Contains(strings.Join(pkg.Notes, "\n"), "changed since it was indexed, and only ast-grep") {
 		t.Errorf("%q", pkg.Notes)
 	}
 }
