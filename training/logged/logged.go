@@ -128,11 +128,11 @@ func (r refusal) Error() string { return r.reason }
 var (
 	notMerged      = refusal{"no receipt: the batch was not merged", true}
 	receiptGone    = refusal{"no receipt: the file does not exist; runplan resume rewrites it", true}
-	receiptChanged = refusal{"the receipt is not the one of the journal", true}
+	receiptChanged = refusal{"the receipt differs from the journal", true}
 	commitGone     = refusal{"git does not have the commit of the receipt", true}
 	noRun          = refusal{"no receipt: the task belongs to no run", true}
 	noRecord       = refusal{"no record of the review", true}
-	fileChanged    = refusal{"the brief or the log is not the one of the journal", true}
+	fileChanged    = refusal{"the brief or the log differs from the journal", true}
 	noBrief        = refusal{"the brief no longer exists", false}
 	noLog          = refusal{"the agent's log is missing or empty", false}
 	noChange       = refusal{"the attempt changed nothing", false}
