@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -251,8 +252,18 @@ var kindHints = sync.OnceValue(func() *literal.Groups {
 	return literal.NewGroups(lists.Map(kindWords, func(k kindWord) []literal.Lit { return literal.Needs(k.re.String()) })...)
 })
 
-// KindOf returns the kind of a task by the words of its text.
+// typeRE matches the type at the start of a conventional commit message: "fix(parser): ".
+var typeRE = lazyre.New(`^(?i)(feat|feature|new|fix|refactor|perf|docs?|tests?|chore|build|ci|style)(?:\([^)\n]{1,60}\))?!?:\s`)
+
+// kindsOfTypes are the kinds of tasks that these types name. All others are [Other].
+var kindsOfTypes = map[string]TaskKind{"feat": Feature, "feature": Feature, "new": Feature, "fix": BugFix,
+	"refactor": Refactor, "perf": Speed, "doc": Docs, "docs": Docs, "test": Testing, "tests": Testing}
+
+// KindOf returns the kind of a task by the type at its start, or else by the words of its text.
 func KindOf(text string) TaskKind {
+	if m := typeRE.FindStringSubmatch(text); m != nil {
+		return cmp.Or(kindsOfTypes[strings.ToLower(m[1])], Other)
+	}
 	kind, first := Other, len(text)
 	found := kindHints().In(text)
 	for i, k := range kindWords {

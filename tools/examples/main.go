@@ -1,7 +1,7 @@
 // Command examples measures the quality of training examples from histories. It draws some by seed for people to judge,
 // counts their judgements, and tests whether the content of an example reveals where the edit is.
 //
-//	examples -draw 100 folder…              examples to read, one JSON object a line: id, task, edits
+//	examples -draw 100 [-stage scope] folder…   examples to read, one JSON object a line: id, prompt, completion
 //	examples -judged file [folder…]         shares of the verdicts in a file of judgements, those of the examples that the
 //	                                        folders have, and how well their quality sorts them
 //	examples -leak folder…                  guesses of the place of the edit, beside chance
@@ -26,7 +26,8 @@ import (
 )
 
 func main() {
-	draw := flag.Int("draw", 0, "number of examples of edits to print, drawn by seed")
+	draw := flag.Int("draw", 0, "number of examples to print, drawn by seed")
+	stage := flag.String("stage", string(training.ExecuteCode), "stage of the examples of -draw")
 	seed := flag.Uint64("seed", 1, "random seed of -draw")
 	judged := flag.String("judged", "",
 		"count the verdicts in this file of judgements, and exit with 1 if the goals are missed")
@@ -43,7 +44,7 @@ func main() {
 	case *leak:
 		err = leaks(os.Stdout, flag.Args())
 	case *draw > 0:
-		err = drawn(os.Stdout, flag.Args(), *draw, *seed)
+		err = drawn(os.Stdout, flag.Args(), training.Stage(*stage), *draw, *seed)
 	default:
 		flag.Usage()
 		os.Exit(2)
@@ -54,11 +55,11 @@ func main() {
 	}
 }
 
-// readCode reads the examples of edits of the folders.
-func readCode(dirs []string) ([]training.Example, error) {
+// read reads the examples of a stage in the folders.
+func read(dirs []string, stage training.Stage) ([]training.Example, error) {
 	var out []training.Example
 	for _, dir := range dirs {
-		for e, err := range training.ReadFile(filepath.Join(dir, string(training.ExecuteCode)+".jsonl")) {
+		for e, err := range training.ReadFile(filepath.Join(dir, string(stage)+".jsonl")) {
 			if err != nil {
 				return nil, err
 			}
@@ -66,21 +67,24 @@ func readCode(dirs []string) ([]training.Example, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no examples of %s in %s", training.ExecuteCode, strings.Join(dirs, ", "))
+		return nil, fmt.Errorf("no examples of %s in %s", stage, strings.Join(dirs, ", "))
 	}
 	return out, nil
 }
+
+// readCode reads the examples of edits of the folders.
+func readCode(dirs []string) ([]training.Example, error) { return read(dirs, training.ExecuteCode) }
 
 // prompt returns the question of an example.
 func prompt(e training.Example) string { return e.Prompt[len(e.Prompt)-1].Content }
 
 // drawn prints examples for a person to judge, the same number of each folder.
-func drawn(w io.Writer, dirs []string, n int, seed uint64) error {
+func drawn(w io.Writer, dirs []string, stage training.Stage, n int, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	for i, dir := range dirs {
-		all, err := readCode([]string{dir})
+		all, err := read([]string{dir}, stage)
 		if err != nil {
 			return err
 		}

@@ -70,6 +70,7 @@ type work struct {
 	targets  []target
 	deps     []related // files that the changed code uses, most used first
 	others   []related // files that only resemble the commit
+	unused   []related // files that the changed files import, without a use in the changed code
 	rng      *rand.Rand
 }
 
@@ -121,7 +122,7 @@ func (l *loader) begin(ctx context.Context, commits []git.Past) ([]*work, error)
 		}
 		l.later.add(c)
 	}
-	return all, each(ctx, all, l.contents, l.futures, l.trees)
+	return all, each(ctx, all, l.contents, tell, l.futures, l.trees)
 }
 
 // each runs steps on the commits that have no reason yet.

@@ -33,6 +33,7 @@ const (
 	Binary      Reason = "binary"
 	TooMany     Reason = "lines"
 	NoChange    Reason = "no_change"
+	TellsLittle Reason = "tells_little"
 	Secret      Reason = "secret"
 	Broken      Reason = "broken"
 	NoExample   Reason = "no_example"
@@ -45,7 +46,7 @@ const bundle Reason = "bundle"
 // Reasons returns all reasons in order.
 func Reasons() []Reason {
 	return []Reason{Merge, NoParent, Reverted, ByProgram, SaysLittle, TooManyFile, OtherCode, Generated, NoReader, Missing,
-		TooLarge, Binary, TooMany, NoChange, Secret, Broken, NoExample}
+		TooLarge, Binary, TooMany, NoChange, TellsLittle, Secret, Broken, NoExample}
 }
 
 // Text describes a reason in words.
@@ -66,6 +67,7 @@ var reasonTexts = map[Reason]string{
 	Binary:      "a file that is not UTF-8 text",
 	TooMany:     "200 changed lines or more",
 	NoChange:    "no line of code changes",
+	TellsLittle: "the message tells too little of the change",
 	Secret:      "it contains a probable secret",
 	Broken:      "a file does not parse before or after it",
 	NoExample:   "no stage can make an example of it",

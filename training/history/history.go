@@ -67,11 +67,16 @@ func DefaultBudget() tokens.Budget { return tokens.Budget{Window: 16384, Reserve
 // ErrPartial reports a repository whose history cannot be read completely.
 var ErrPartial = errors.New("the clone is partial: file contents are missing")
 
-// chunk is the number of commits processed together.
-const chunk = 96
+// Numbers of commits that steps of the pipeline process together.
+const (
+	chunk     = 96   // read by git
+	batch     = 32   // commits that may make examples, or more
+	mostBatch = 1920 // with all other commits that are read for a batch, or up to a chunk more
+)
 
 // Run reads a history and writes its examples.
 func Run(ctx context.Context, o Options) (Manifest, error) {
+	defer profTmp()()
 	if len(o.Stages) == 0 {
 		o.Stages = Stages()
 	}
@@ -188,6 +193,7 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 func (o Options) begun(ctx context.Context, l *loader, span git.Span) iter.Seq2[[]*work, error] {
 	return func(yield func([]*work, error) bool) {
 		var list []git.Past
+		var ready []*work
 		known := min(span.Skip, lookBack) // commits of an earlier run, of which only the successors count
 		span.Skip -= known
 		for c, err := range o.Repo.Past(ctx, span) {
@@ -200,19 +206,24 @@ func (o Options) begun(ctx context.Context, l *loader, span git.Span) iter.Seq2[
 				known--
 				continue
 			}
-			if list = append(list, c); len(list) == chunk {
-				if works, err := l.begin(ctx, list); !yield(works, err) {
+			if list = append(list, c); len(list) < chunk {
+				continue
+			}
+			works, err := l.begin(ctx, list)
+			list, ready = list[:0], append(ready, works...)
+			if err != nil || len(open(ready)) >= batch || len(ready) >= mostBatch {
+				if !yield(ready, err) {
 					return
 				}
-				list = list[:0]
+				ready = nil
 			}
 		}
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			yield(nil, context.Cause(ctx))
-		case len(list) > 0:
-			yield(l.begin(ctx, list))
+			return
 		}
+		works, err := l.begin(ctx, list)
+		yield(append(ready, works...), err)
 	}
 }
 

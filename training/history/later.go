@@ -82,7 +82,7 @@ func (l *loader) futures(_ context.Context, all []*work) error {
 	var to []map[string]*source
 	for _, w := range all {
 		a := w.answer()
-		if a.tellsLittle() != "" {
+		if a.leavesOpen() != "" {
 			continue
 		}
 		for i := range lasting {

@@ -3,10 +3,13 @@ package history
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/recent"
@@ -27,6 +30,15 @@ type maker struct {
 
 // mostTerms limits the words in the younger half of the memory of chunks.
 const mostTerms = 500_000
+
+// lesson is a stage's prompt with the expected answer.
+type lesson struct {
+	system     string
+	prompt     string
+	completion string
+	texts      []*source // files whose contents are in the prompt
+	signals    []training.Signal
+}
 
 // shared holds the common data of the solver's stages.
 type shared struct {
@@ -177,4 +189,17 @@ func (w *work) signals() []training.Signal {
 		training.Known("files_shown", float64(len(w.changes))/float64(len(w.Entries)),
 			fmt.Sprintf("%d of %d changed files are code of its languages", len(w.changes), len(w.Entries))),
 	}
+}
+
+// fenced returns a task as it appears in retrieval prompts. The guard of each example hides secrets.
+func fenced(task string) string {
+	return strings.TrimSpace(fence.Around("", fence.Clean(strings.TrimSpace(task))))
+}
+
+func marshal(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // our own types always encode
+	}
+	return string(b)
 }

@@ -31,6 +31,7 @@ func newSurroundings(o *git.Objects, c *versionCache, s sentry) surroundings {
 func (r surroundings) near(ctx context.Context, all []*work) error {
 	var wants []want
 	for _, w := range all {
+		var unused []target
 		for _, c := range w.changes {
 			s := cmp.Or(c.after, c.before)
 			targets, err := r.targets(s, w.tree)
@@ -38,13 +39,18 @@ func (r surroundings) near(ctx context.Context, all []*work) error {
 				return err
 			}
 			for _, t := range targets {
-				if !w.takes(t) {
-					continue
+				switch {
+				case w.changed(t.path):
+				case w.takes(t):
+					w.targets = append(w.targets, t)
+				default:
+					unused = append(unused, t)
 				}
-				w.targets = append(w.targets, t)
-				wants = append(wants, t.want)
 			}
 		}
+		w.rng.Shuffle(len(unused), func(a, b int) { unused[a], unused[b] = unused[b], unused[a] })
+		w.targets = append(w.targets, unused[:min(mostUnused, len(unused))]...)
+		wants = append(wants, lists.Map(w.targets, func(t target) want { return t.want })...)
 	}
 	have, _, err := r.cache.get(r.objects, wants)
 	if err != nil {
@@ -72,9 +78,6 @@ func (r surroundings) outlineAll(ctx context.Context, have versions) error {
 
 // takes reports whether the changed code may use an imported file.
 func (w *work) takes(t target) bool {
-	if w.changed(t.path) {
-		return false
-	}
 	return t.sibling || slices.ContainsFunc(t.names,
 		func(n outline.Name) bool { return n.Name == "*" || w.words[called(n)] }) ||
 		slices.ContainsFunc(t.aliases, func(a string) bool { return w.words[a[strings.LastIndexByte(a, '.')+1:]] })
@@ -112,6 +115,7 @@ func (w *work) changed(path string) bool {
 const (
 	mostDeps   = 8
 	mostOthers = 8
+	mostUnused = 4
 	mostUses   = 8
 )
 
@@ -144,12 +148,16 @@ func (w *work) depend(have versions) {
 			w.deps = append(w.deps, r)
 		case t.sibling:
 			w.others = append(w.others, r)
+		default:
+			w.unused = append(w.unused, r)
 		}
 	}
 	slices.SortStableFunc(w.deps, func(a, b related) int {
 		return cmp.Or(cmp.Compare(len(b.uses), len(a.uses)), cmp.Compare(a.path, b.path))
 	})
 	w.deps = w.deps[:min(mostDeps, len(w.deps))]
+	w.rng.Shuffle(len(w.unused), func(a, b int) { w.unused[a], w.unused[b] = w.unused[b], w.unused[a] })
+	w.unused = w.unused[:min(max(1, len(w.deps)), mostUnused, len(w.unused))]
 	slices.SortFunc(w.others, func(a, b related) int { return cmp.Compare(a.path, b.path) })
 }
 
@@ -166,7 +174,8 @@ func (r surroundings) choose(ctx context.Context, all []*work) error {
 			}
 		}
 		list := slices.DeleteFunc(w.tree.having(stems, pool), func(f found) bool {
-			return w.changed(f.path) || slices.ContainsFunc(w.deps, func(d related) bool { return d.path == f.path })
+			return w.changed(f.path) || slices.ContainsFunc(slices.Concat(w.deps, w.unused),
+				func(d related) bool { return d.path == f.path })
 		})
 		w.rng.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
 		slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(len(b.words), len(a.words)) })

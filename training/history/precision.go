@@ -44,13 +44,12 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 		pieces []piece
 	}
 	var files []file
-	suggested := w.suggested(q)
 	for _, c := range w.changes {
 		if c.before == nil {
 			continue
 		}
 		f := file{source: c.before, tier: 1,
-			why: cmp.Or(q.names(c.before), q.suspects(c, suggested), "the task may need it")}
+			why: cmp.Or(q.names(c.before), w.suspects(c.before, c.touched), "the task may need it")}
 		f.pieces = m.pieces(q, c.before, func(i int) string {
 			x := &c.before.symbols[i]
 			switch {

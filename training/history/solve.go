@@ -80,7 +80,7 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	}
 	l.signals = []training.Signal{training.Known("edits_match", 1,
 		fmt.Sprintf("the edits of %d files were applied, and make the lines of the commit", len(w.changes))),
-		w.derivable(l.prompt), s.receipt, w.told()}
+		w.derivable(l.prompt), s.receipt, w.toldSignal()}
 	return l, ""
 }
 

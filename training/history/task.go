@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
-	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
@@ -24,18 +22,16 @@ type query struct {
 }
 
 var (
-	issueMark = lazyre.New(`\s*\(?(?:#\d+|[A-Z]{2,10}-\d+)\)?$`)
-	ticked    = lazyre.New("`([^`\n]{1,200})`")
-	codeName  = lazyre.New(`[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*`)
-	codeLike  = lazyre.New(`^[A-Z][a-z0-9]+[A-Z]\w*$|^[a-z]+[A-Z]\w*$|^[A-Z]{2,}[a-z]\w*$|^_*[A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]*$|^\w{2,}(?:\.\w{2,})+$`)
-	pathLike  = lazyre.New(`[\w./-]+\.[A-Za-z]{1,5}\b`)
+	ticked   = lazyre.New("`([^`\n]{1,200})`")
+	codeName = lazyre.New(`[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*`)
+	codeLike = lazyre.New(`^[A-Z][a-z0-9]+[A-Z]\w*$|^[a-z]+[A-Z]\w*$|^[A-Z]{2,}[a-z]\w*$|^_*[A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]*$|^\w{2,}(?:\.\w{2,})+$`)
+	pathLike = lazyre.New(`[\w./-]+\.[A-Za-z]{1,5}\b`)
 )
 
 // understood makes the query of a commit.
 func understood(w *work) query {
 	q := query{text: w.task, kind: retrieve.KindOf(w.task), keywords: w.keywords, fenced: fenced(w.task)}
-	subject, _, _ := strings.Cut(w.task, "\n")
-	q.intent = phrase.Cut(fence.Line(issueMark.ReplaceAllString(withoutPrefix(subject), "")), 400)
+	q.intent = intentOf(w.task)
 	known := w.known()
 	for _, p := range pathLike.FindAllString(w.task, 60) {
 		p = strings.Trim(p, "./")
@@ -108,7 +104,7 @@ func (w *work) before() []*source {
 // known returns the loaded files as they were before the commit.
 func (w *work) known() []*source {
 	out := w.before()
-	for _, list := range [][]related{w.deps, w.others} {
+	for _, list := range [][]related{w.deps, w.others, w.unused} {
 		out = append(out, lists.Map(list, func(r related) *source { return r.source })...)
 	}
 	return out
@@ -143,18 +139,23 @@ func (q query) names(s *source) string {
 	return ""
 }
 
-// suspects returns why retrieval offers a changed file that the task does not name, or "": its path has words of the
-// task, or the change touches one of the suggested symbols.
-func (q query) suspects(c *change, suggested []string) string {
-	have := stems(strings.TrimSuffix(c.path, path.Ext(c.path)))
-	words := lists.Filter(q.keywords, func(k string) bool { return slices.Contains(have, retrieve.Stem(k)) })
+// suspects returns why retrieval offers a file that the task does not name, or "": its path has words of the task, or it
+// has a symbol that readers of the task may expect, one of those at first.
+func (w *work) suspects(s *source, first []int) string {
+	have := stems(strings.TrimSuffix(s.path, path.Ext(s.path)))
+	words := lists.Filter(w.keywords, func(k string) bool { return slices.Contains(have, retrieve.Stem(k)) })
 	if len(words) > 0 {
 		return "it has words of the task: " + strings.Join(words, ", ")
 	}
-	for _, n := range suggested {
-		if slices.ContainsFunc(c.touched, func(i int) bool { return c.before.symbols[i].name == n }) {
-			return "the task does not name `" + n + "`, but may need it"
-		}
+	may := func(i int) bool { return s.symbols[i].piece && w.expected(s.symbols[i].name) }
+	at := slices.IndexFunc(first, may)
+	if at >= 0 {
+		at = first[at]
+	} else {
+		at = slices.IndexFunc(s.symbols, func(x symbol) bool { return x.piece && w.expected(x.name) })
 	}
-	return ""
+	if at < 0 {
+		return ""
+	}
+	return "the task does not name `" + s.symbols[at].name + "`, but may need it"
 }

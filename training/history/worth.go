@@ -1,6 +1,7 @@
 package history
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -37,10 +38,10 @@ func (w *work) untaught(q query) string {
 		return "a file that it changes is not shown"
 	case documents.MatchString(subject) && !slices.ContainsFunc(w.changes, (*change).ofCode):
 		return "only comments and texts change, and the task does not say how"
-	case !slices.ContainsFunc(w.changes, func(c *change) bool { return !language.ServesTests(c.path) }):
+	case w.onlyTests():
 		return "only tests or blank lines change"
 	}
-	if bad := w.tellsLittle(); bad != "" {
+	if bad := w.leavesOpen(); bad != "" {
 		return bad
 	}
 	if w.redone() {
@@ -59,7 +60,7 @@ func (c *change) ofCode() bool {
 	return !slices.Equal(strings.Fields(old), strings.Fields(now))
 }
 
-// Limits of [work.tellsLittle]. docs/training.md says how they were chosen.
+// Limits of [work.told] and [work.leavesOpen]. docs/training.md says how they were chosen.
 const (
 	wordsForTold = 5   // words of a change for which its task must have more than one
 	leastTold    = 2   // words that its task must have
@@ -69,15 +70,32 @@ const (
 	mostNewExplained = 3 // as mostNew, if the message explains the change
 )
 
-// tellsLittle returns why a task says too little about its change, or "".
-func (w *work) tellsLittle() string {
-	switch said, all, fresh := w.said(); {
-	case wordsForTold*said <= all || said < leastTold:
+// told reports whether the task has enough of the words of the changed lines.
+func (w *work) told() bool {
+	said, all, _ := w.said()
+	return wordsForTold*said > all && said >= leastTold
+}
+
+// leavesOpen returns why nobody could write the answer from the task, or "".
+func (w *work) leavesOpen() string {
+	switch _, _, fresh := w.said(); {
+	case !w.told():
 		return "the task tells too little of its change"
 	case fresh > mostNew && !(explained(w.task) && fresh <= mostNewExplained):
 		return "its answer has new words that are not in the task"
 	}
 	return ""
+}
+
+// tell refuses commits whose message tells too little of the change. Nobody could find the code for such a task either,
+// and most commits are such: reading no more of them is most of the speed of a run.
+func tell(ctx context.Context, all []*work) error {
+	return parallel(ctx, len(all), func(i int) error {
+		if !all[i].answer().told() {
+			all[i].reason, all[i].changes = TellsLittle, nil
+		}
+		return nil
+	})
 }
 
 // explained reports whether a message explains the change below its first line. Lines that end with a link or the
@@ -118,8 +136,8 @@ func (w *work) said() (said, all, fresh int) {
 	return said, all, fresh
 }
 
-// told is the signal for [work.said]. The fourth root spreads the values, so that those below 0.5 are rare.
-func (w *work) told() training.Signal {
+// toldSignal is the signal for [work.said]. The fourth root spreads the values, so that those below 0.5 are rare.
+func (w *work) toldSignal() training.Signal {
 	said, all, _ := w.said()
 	return training.Known(told, math.Pow(float64(said)/float64(max(1, all)), 0.25),
 		fmt.Sprintf("the task has %d of %d words of the changed lines", said, all))

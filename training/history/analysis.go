@@ -1,0 +1,230 @@
+package history
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/wordset"
+	"github.com/runplan/runplan/knowledge/chunks"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/training"
+)
+
+// analysed is the answer to the analysis of a task, with the fields of that stage.
+type analysed struct {
+	Intent   string   `json:"intent"`
+	Kind     string   `json:"task_type"`
+	Concepts []string `json:"concepts"`
+	Symbols  []string `json:"symbols"`
+	Domain   string   `json:"domain"`
+	Module   string   `json:"module"`
+}
+
+// analysis teaches what a task is about: the message is the task, and the answer follows from the message and the
+// changes of the commit (TRAIN-12). It has only what a reader of the task can know.
+func (m *maker) analysis(w *work, q query) (lesson, string) {
+	if !clearKind(q) {
+		return lesson{}, "the task does not say which kind of task it is"
+	}
+	concepts := w.concepts()
+	if len(concepts) == 0 {
+		return lesson{}, "the task has no term of the changed code"
+	}
+	a := analysed{Intent: q.intent, Kind: string(q.kind), Concepts: concepts, Symbols: w.suggested(q),
+		Module: w.module()}
+	prompt, err := m.Retrieval.Render("task_analysis", map[string]string{
+		"overview": w.tree.overview(), "task": q.fenced, "files": retrieve.Listed(q.files, 30),
+		"symbols": retrieve.Listed(q.symbols, 30),
+	})
+	if err != nil {
+		return lesson{}, err.Error()
+	}
+	texts := w.before()
+	return lesson{prompt: prompt, completion: marshal(a), texts: texts, signals: []training.Signal{
+		training.Known("files_known_before", float64(len(texts))/float64(len(w.changes)),
+			fmt.Sprintf("%d of %d changed files existed", len(texts), len(w.changes))),
+	}}, ""
+}
+
+var (
+	// issueMarks match what a first line says about issues and not about the task: "Fix #12: ", " (fixes #12) (#13)".
+	issueStart = lazyre.New(`^(?:\[[^\]\n]{1,20}\]\s*)+|^(?i:(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|issue|bug|gh)\b\s*)?(?:#|GH-)\d+\s*[:,-]?\s+`)
+	issueEnd   = lazyre.New(`(?:[\s,]*\(?(?i:\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|issue|bug)\b:?\s+)?(?:#\d+|[A-Z]{2,10}-\d+)(?:,?\s+(?:and\s+)?#\d+)*\)?)+\.?$`)
+	typePrefix = lazyre.New(`^(?i:fix|fixes|new|update|upgrade|breaking|feat|docs?|build|chore|refactor|perf|tests?|style|ci)(?:\([^)\n]{1,60}\))?!?:\s+`)
+	choreStart = lazyre.New(`^(?i:chore|build|ci|style|upgrade)(?:\([^)\n]{1,60}\))?!?:\s`)
+)
+
+// intentOf returns what a message says has to be done: its first line without numbers of issues and prefixes such as
+// "fix(parser): ".
+func intentOf(message string) string {
+	subject, _, _ := strings.Cut(message, "\n")
+	subject = strings.TrimSpace(subject)
+	said := strings.TrimSpace(issueEnd.ReplaceAllString(issueStart.ReplaceAllString(subject, ""), ""))
+	said = withoutPrefix(typePrefix.ReplaceAllString(said, ""))
+	if utf8.RuneCountInString(said) < leastChars {
+		said = subject
+	}
+	return phrase.Cut(fence.Line(said), 400)
+}
+
+// clearKind reports whether the first line of a task says which kind it is. A task of the kind "other" says so by a
+// prefix such as "chore: ".
+func clearKind(q query) bool {
+	subject, _, _ := strings.Cut(q.text, "\n")
+	kind := retrieve.KindOf(issueEnd.ReplaceAllString(strings.TrimSpace(subject), ""))
+	return kind == q.kind && (kind != retrieve.Other || choreStart.MatchString(subject))
+}
+
+// hits counts the stems of a name that the task has, also as one word.
+func (w *work) hits(name string) (hits, all int) {
+	has := func(stem string) bool {
+		return slices.ContainsFunc(w.keywords, func(k string) bool { return retrieve.Stem(k) == stem })
+	}
+	parts := stems(name)
+	for _, s := range parts {
+		if has(s) {
+			hits++
+		}
+	}
+	if len(parts) > 1 && has(retrieve.Stem(strings.ToLower(strings.ReplaceAll(name, "_", "")))) {
+		hits = len(parts)
+	}
+	return hits, len(parts)
+}
+
+// expected reports whether a reader of the task may expect a name, of which it has half of the words: of the function or
+// of its class.
+func (w *work) expected(name string) bool {
+	for part := range strings.SplitSeq(name, ".") {
+		if hits, all := w.hits(part); hits > 0 && 2*hits >= all {
+			return true
+		}
+	}
+	return false
+}
+
+// suggested returns needed symbols that the task does not name but that its readers may expect: changed ones first,
+// then used ones.
+func (w *work) suggested(q query) []string {
+	out := []string{}
+	add := func(name string) {
+		if len(out) < 8 && len(name) <= 80 && !slices.Contains(out, name) && !slices.Contains(q.symbols, name) &&
+			w.expected(name) {
+			out = append(out, name)
+		}
+	}
+	for _, c := range w.changes {
+		for _, i := range c.touched {
+			add(c.before.symbols[i].name)
+		}
+	}
+	for _, d := range w.deps {
+		for _, u := range d.uses {
+			add(u)
+		}
+	}
+	return out
+}
+
+// module returns the folder that contains most of a change, if its name has a word of the task, or "".
+func (w *work) module() string {
+	count := map[string]int{}
+	best := ""
+	for _, c := range w.changes {
+		d := path.Base(path.Dir(c.path))
+		count[d]++
+		if best == "" || count[d] > count[best] {
+			best = d
+		}
+	}
+	if hits, _ := w.hits(best); hits == 0 || len(best) > 60 {
+		return ""
+	}
+	return best
+}
+
+// Limits of [work.concepts].
+const (
+	mostConcepts = 5
+	mostWords    = 3 // of a concept
+)
+
+var (
+	termRE   = lazyre.New(`[\p{L}\d_.$/]+`)
+	noTermRE = lazyre.New("`[^`\n]*[^`\na-z -][^`\n]*`|https?://\\S+|(?m:^(?:\t|    |\\s*[|>]).*$)")
+)
+
+// concepts returns the terms of a task: rows of up to three significant words, of which the changed code or its path
+// has one.
+func (w *work) concepts() []string {
+	code := map[string]bool{}
+	add := func(s string) { code[retrieve.Stem(s)] = true }
+	for _, c := range w.changes {
+		chunks.EachWord(c.path, add)
+		old, now := c.changedLines()
+		chunks.EachWord(old, add)
+		chunks.EachWord(now, add)
+		for _, i := range c.touched {
+			chunks.EachWord(c.before.symbols[i].name, add)
+		}
+	}
+	out := []string{}
+	var row []string
+	end := func() {
+		if len(row) > 0 && actions.Has(row[0]) {
+			row = row[1:]
+		}
+		row = row[max(0, len(row)-mostWords):]
+		term := strings.Join(row, " ")
+		if len(out) < mostConcepts && len(term) > 3 && !slices.Contains(out, term) &&
+			slices.ContainsFunc(row, func(s string) bool { return code[retrieve.Stem(s)] }) {
+			out = append(out, term)
+		}
+		row = nil
+	}
+	text := noTermRE.ReplaceAllString(intentOf(w.task)+restOf(w.task), ".")
+	last := 0
+	for _, at := range termRE.Re().FindAllStringIndex(text, -1) {
+		word, gap := text[at[0]:at[1]], text[last:at[0]]
+		if gap = strings.Trim(gap, "`"); gap != " " && gap != "-" {
+			end()
+		}
+		last = at[1]
+		small := strings.ToLower(strings.TrimRight(word, "."))
+		if emptyWords.Has(small) || stopWords.Has(small) || utf8.RuneCountInString(small) < 2 ||
+			noTerms.Has(small) || mayBeCode(word) && codeLike.MatchString(word) || strings.ContainsAny(small, "./$") ||
+			strings.Trim(small, "0123456789") == "" {
+			end()
+			continue
+		}
+		if row = append(row, small); strings.HasSuffix(word, ".") {
+			end()
+		}
+	}
+	end()
+	return out
+}
+
+// restOf returns a message without its first line.
+func restOf(message string) string {
+	_, rest, _ := strings.Cut(message, "\n")
+	return "\n" + rest
+}
+
+// actions are the verbs with which many sentences of tasks begin. They begin no term.
+var actions = wordset.New(
+	"allow apply avoid check convert correct cover detect disable disallow don drop enable ensure escape exclude extend " +
+		"extract handle ignore implement include increase introduce limit load merge move pass prevent print raise reduce " +
+		"remove rename reorder replace report reset restore return rewrite show simplify skip split stop support switch " +
+		"throw track upgrade validate verify")
+
+// noTerms are more words that are in no term.
+var noTerms = wordset.New(
+	"actually already always anymore better correctly currently even first instead longer never possible possibly " +
+		"previously properly really still though two yes")
