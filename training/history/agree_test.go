@@ -137,9 +137,9 @@ func without(line string) string {
 // equal the prompts of the stages exactly, where both have the same information.
 func TestPromptsMatchStages(t *testing.T) {
 	for name, tc := range map[string]struct{ message, archive string }{
-		"Go": {"Give a discount of the price on the sum of carts with many items, by len\n\nFive percent, from ten " +
+		"Go": {"Support a discount of the price on the sum of carts with many items, by len\n\nFive percent, from ten " +
 			"things on.", discounted},
-		"Python": {"Sort the lines, and draw the carts of a report in sorted order", sorted},
+		"Python": {"Support sorted lines, and draw the carts of a report in sorted order", sorted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, program, got := lessons(t, tc.message, tc.archive)
@@ -233,7 +233,7 @@ func (noSession) Close() error                                   { return nil }
 
 // With the same context, the solver's planner sends exactly the prompt of the example, and accepts its answer.
 func TestPlannerAcceptsExample(t *testing.T) {
-	message := "Give a discount of the price on the sum of carts with many items, by len\n\nFive percent, from ten " +
+	message := "Support a discount of the price on the sum of carts with many items, by len\n\nFive percent, from ten " +
 		"things on."
 	r, _, got := lessons(t, message, discounted)
 	e := got[training.ExecutePlan]
@@ -277,7 +277,7 @@ func TestPlannerAcceptsExample(t *testing.T) {
 // Applied to the parent commit, the answer produces the commit without its test, for which the task does not ask; and
 // the prompt contains everything that the answer quotes.
 func TestEditsReproduceCommit(t *testing.T) {
-	r, _, got := lessons(t, "Give a discount of the price on the sum of carts with many items, by len", discounted)
+	r, _, got := lessons(t, "Support a discount of the price on the sum of carts with many items, by len", discounted)
 	want := r.git("rev-parse", "HEAD^{tree}")
 	r.git("reset", "-q", "--hard", "HEAD^")
 	e := got[training.ExecuteCode]
@@ -316,7 +316,7 @@ func TestEditsReproduceCommit(t *testing.T) {
 
 // Changed code is primary, code that it uses is supporting, and the rest is excluded (TRAIN-12).
 func TestLabels(t *testing.T) {
-	_, _, got := lessons(t, "Give a discount of the price on the sum of carts with many items, by len", discounted)
+	_, _, got := lessons(t, "Support a discount of the price on the sum of carts with many items, by len", discounted)
 	said := func(s training.Stage, part string) string {
 		t.Helper()
 		e := got[s]

@@ -250,7 +250,7 @@ func (l *loader) trees(_ context.Context, all []*work) error {
 // around is the number of lines next to a change that count as part of it when its used names are collected.
 const around = 2
 
-// understand finds the symbols that a commit changes and the names that it uses.
+// understand finds the symbols that a commit changes, and the names that the changes use for which the task asks.
 func (w *work) understand() {
 	w.words = map[string]bool{}
 	for _, c := range w.changes {
@@ -265,6 +265,9 @@ func (w *work) understand() {
 				return
 			}
 			for _, h := range c.hunks {
+				if !w.asks(c.path) {
+					break
+				}
 				from, to := linesOf[i](h)
 				for word := range words(bareCode(s.span(from+1-around, to+around), s.language == outline.Python)) {
 					w.words[word] = true

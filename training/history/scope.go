@@ -99,7 +99,8 @@ func (w *work) testedBy(test string) string {
 		return ""
 	}
 	for _, c := range w.changes {
-		if !language.ServesTests(c.path) && language.Subject(c.path) == subject {
+		if !language.ServesTests(c.path) && language.Subject(c.path) == subject &&
+			(!language.GoTest(test) || path.Dir(c.path) == path.Dir(test)) {
 			return c.path
 		}
 	}

@@ -21,7 +21,7 @@ func TestSignals(t *testing.T) {
 		quality       map[training.Stage]float64
 	}{
 		"a change of code and of words": { // one of two files is code
-			"Discount rounds the percent of the cents up, and Format returns no string of money",
+			"Fix: Discount rounds the percent of the cents up, and Format returns no string of money",
 			"-- price/price.go --\npackage price\n\n// Format writes cents.\nfunc Format(int) string { return \"\" }\n\n// " +
 				"Discount rounds up.\nfunc Discount(cents, percent int) int { return (cents*(100-percent) + 50) / 100 }\n-- " +
 				"README.md --\nUp.\n",
@@ -35,7 +35,7 @@ func TestSignals(t *testing.T) {
 			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.649},
 		},
 		"a change with a test that is new": { // one of the two files existed before
-			"Give a discount of the price on the sum of carts with many items, by len", discounted,
+			"Support a discount of the price on the sum of carts with many items, by len", discounted,
 			map[training.Stage]map[string]float64{
 				training.TaskAnalysis: {"merged": 1, "tested": 1, "files_shown": 1, "files_known_before": 0.5},
 				training.ExecuteCode: {"merged": 1, "tested": 1, "files_shown": 1, "edits_match": 1, "derivable": 1,
