@@ -164,7 +164,7 @@ var (
 // has one.
 func (w *work) concepts() []string {
 	code := map[string]bool{}
-	add := func(s string) { code[retrieve.Stem(s)] = true }
+	add := func(s string) { code[s] = true }
 	for _, c := range w.changes {
 		chunks.EachWord(c.path, add)
 		old, now := c.changedLines()
@@ -173,6 +173,10 @@ func (w *work) concepts() []string {
 		for _, i := range c.touched {
 			chunks.EachWord(c.before.symbols[i].name, add)
 		}
+	}
+	inCode := func(word string) (found bool) {
+		chunks.EachWord(word, func(s string) { found = found || code[s] })
+		return found
 	}
 	out := []string{}
 	var row []string
@@ -183,7 +187,7 @@ func (w *work) concepts() []string {
 		row = row[max(0, len(row)-mostWords):]
 		term := strings.Join(row, " ")
 		if len(out) < mostConcepts && len(term) > 3 && !slices.Contains(out, term) &&
-			slices.ContainsFunc(row, func(s string) bool { return code[retrieve.Stem(s)] }) {
+			slices.ContainsFunc(row, inCode) {
 			out = append(out, term)
 		}
 		row = nil
