@@ -107,6 +107,8 @@ func TestKindOf(t *testing.T) {
 		"Loading is slow":                        Speed,
 		"The cart":                               Other,
 		"Support this:\nValueError: bad literal": BugFix,
+		"feat(cart)!: read broken lines":         Feature,
+		"Chore: fix the cart":                    Other,
 	} {
 		if got := findClues(task).Kind; got != want {
 			t.Errorf("%q is %s, want %s", task, got, want)

@@ -76,7 +76,6 @@ const (
 
 // Run reads a history and writes its examples.
 func Run(ctx context.Context, o Options) (Manifest, error) {
-	defer profTmp()()
 	if len(o.Stages) == 0 {
 		o.Stages = Stages()
 	}

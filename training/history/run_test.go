@@ -66,6 +66,7 @@ func varied(t *testing.T) *repo {
 	r.commit("Bring in a large table of numbers", "-- price/numbers.go --\npackage price\n\nvar numbers = []int{\n"+strings.Repeat("\t1,\n", 250)+"}\n")
 	r.commit("Talk to the warehouse with the key of each price, a const", "-- price/key.go --\npackage price\n\nconst key = \"AKIA"+"Q7ZXN4TBV2WLMK5D\"\n")
 	r.commit("Round half cents up in discounts", "-- price/price.go --\npackage price\n\n// Format writes cents.\nfunc Format(int) string { return \"\" }\n\n// Discount takes percent off, and rounds up.\nfunc Discount(cents, percent int) int { return (cents*(100-percent) + 50) / 100 }\n")
+	r.commit("Please the customers of the shop more", "-- cart/names.go --\npackage cart\n\nvar names = 3\n")
 	taken := r.commit("Shorten the names of things to five letters", "-- cart/names.go --\npackage cart\n\n// shorten cuts a name.\nfunc shorten(name string) string {\n\tif len(name) > 5 {\n\t\treturn name[:5]\n\t}\n\treturn name\n}\n")
 	r.git("revert", "--no-edit", taken)
 	r.commit("Shorten the name of things, a string, to one half", "-- cart/names.go --\npackage cart\n\nfunc shorten(name string) string {\n")
@@ -91,7 +92,7 @@ func TestEachCommitHasOneReason(t *testing.T) {
 		}
 		sum += n
 	}
-	want := map[Reason]int{Merge: 1, NoParent: 1, Reverted: 1, ByProgram: 2, SaysLittle: 1, OtherCode: 2, Generated: 2, TooManyFile: 1, TooMany: 1, Secret: 1, Broken: 1}
+	want := map[Reason]int{Merge: 1, NoParent: 1, Reverted: 1, ByProgram: 2, SaysLittle: 1, OtherCode: 2, Generated: 2, TooManyFile: 1, TooMany: 1, TellsLittle: 1, Secret: 1, Broken: 1}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
