@@ -68,8 +68,9 @@ func (m together) add(files []int64, at, hash string, only func(a, b int64) bool
 	}
 }
 
-// AddHistory adds commits, oldest first, to files given by path; an error among them ends it. added are the files
-// that are new in this index: they get the known earlier history of their paths.
+// AddHistory adds commits, oldest first, to files given by path; an error among them ends it. It ignores commits that
+// are stored already: if the dates of commits are in no order, git also lists commits before the start of a range.
+// added are the files that are new in this index: they get the known earlier history of their paths.
 func (t *CuratedTx) AddHistory(ctx context.Context, repo int64, commits iter.Seq2[Touched, error],
 	files map[string]int64, added []int64) error {
 	pairs := together{}
@@ -101,6 +102,11 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq
 		return fmt.Errorf("read commits: %w", explain(err))
 	}
 	last := id
+	stored, err := t.tx.PrepareContext(ctx, "SELECT COUNT(*) FROM commits WHERE repo_id = ? AND hash = ?")
+	if err != nil {
+		return fmt.Errorf("read commits: %w", explain(err))
+	}
+	defer stored.Close()
 	newPath, err := t.tx.PrepareContext(ctx, "INSERT INTO history_paths (path) VALUES (?)")
 	if err != nil {
 		return fmt.Errorf("write the history: %w", explain(err))
@@ -109,6 +115,14 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq
 	for c, err := range commits {
 		if err != nil {
 			return err
+		}
+		if last > 0 {
+			var n int
+			if err := stored.QueryRowContext(ctx, repo, c.Hash).Scan(&n); err != nil {
+				return fmt.Errorf("read commits: %w", explain(err))
+			} else if n > 0 {
+				continue
+			}
 		}
 		id++
 		if err := t.commits.add(ctx, id, repo, c.Hash, c.Author, c.Message, c.Time, int64(c.Files), c.Insertions,

@@ -176,7 +176,7 @@ func TestCuratedQueries(t *testing.T) {
 	}
 }
 
-// A file that is new in the index gets the earlier commits of its path.
+// A file that is new in the index gets the earlier commits of its path. A commit that git lists again is ignored.
 func TestCuratedAddsEarlierCommits(t *testing.T) {
 	path, repo := filled(t)
 	c, err := OpenCurated(t.Context(), path)
@@ -193,7 +193,8 @@ func TestCuratedAddsEarlierCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(tx.AddHistory(t.Context(), repo, nil, map[string]int64{"gone.py": id}, []int64{id}),
+	known := Touched{Commit{Hash: "c2", Time: "2030-01-02T00:00:00Z", Files: 3}, []string{"a.py", "b.py", "gone.py"}, ""}
+	if err := errors.Join(tx.AddHistory(t.Context(), repo, each(known), map[string]int64{"gone.py": id}, []int64{id}),
 		tx.Commit(t.Context())); err != nil {
 		t.Fatal(err)
 	}
