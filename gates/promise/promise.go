@@ -74,8 +74,9 @@ type Options struct {
 
 	Base gates.Room // makes the tree of the base, on which examples that differ are tried; nil tries none there
 
-	Earlier []planparse.Batch // the batches before this one in the plan
-	Since   gates.Diff        // the changes since the run began; nil if they are unknown
+	Preamble string            // the text before the batches of the plan
+	Earlier  []planparse.Batch // the batches before this one in the plan
+	Since    gates.Diff        // the changes since the run began; nil if they are unknown
 }
 
 // Tree is the tree to check, from git.
@@ -116,7 +117,9 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 		return gates.Info{Name: Family + ":" + name, Kind: gates.Static, Cost: cost, Blocking: true, Compares: true,
 			Command: command}
 	}
-	if len(files) > 0 || promisesInText(b.Title+"\n\n"+b.Text) || len(o.Earlier) > 0 && asksTestsOfEarlier(b) {
+	noneNew, _ := wantsNoneNew(o.Preamble + "\n\n" + b.Text)
+	if len(files) > 0 || noneNew != "" || promisesInText(b.Title+"\n\n"+b.Text) ||
+		len(o.Earlier) > 0 && asksTestsOfEarlier(b) {
 		out = append(out, gates.New(info("files", gates.Costly, ""),
 			func(ctx context.Context, l *gates.Look) error { return o.files(ctx, l, files) }))
 	}
@@ -265,6 +268,9 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 		}
 	}
 	if err := o.functions(ctx, l); err != nil {
+		return err
+	}
+	if err := o.noNewDependencies(ctx, l); err != nil {
 		return err
 	}
 	if err := o.inText(ctx, l); err != nil {

@@ -290,6 +290,7 @@ func (w *work) promising(b *planparse.Batch, o promise.Options) gates.Settings {
 	}
 	o.Severity, o.Timeout, o.Literal, o.Project = s.Promises.Severity, s.Promises.Timeout, literal(w.Agent),
 		filepath.Base(w.Repo.Root)
+	o.Preamble = w.Plan.Preamble
 	if at := slices.IndexFunc(w.Plan.Batches, func(other planparse.Batch) bool { return other.Key == b.Key }); at > 0 {
 		o.Earlier = w.Plan.Batches[:at]
 	}
