@@ -154,7 +154,7 @@ func mermaid(s runner.Summary) string {
 	for i, x := range s.Batches {
 		f := faceOf(s, x)
 		label := fmt.Sprintf("%s %s %s", ui.Style{}.Icon(f.Tone), ui.Sanitize(x.Number),
-			ui.Cut(ui.Sanitize(x.Title), 40, "…"))
+			ui.Brief(x.Title, 40))
 		fmt.Fprintf(&b, "  b%d[\"%s\"]:::%s\n", i, entities(label), f.Tone)
 	}
 	for i, n := range g.Nodes {

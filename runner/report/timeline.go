@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/layered"
 	"github.com/runplan/runplan/internal/svg"
 	"github.com/runplan/runplan/internal/ui"
@@ -92,17 +93,18 @@ func textTimeline(s runner.Summary, past *Past) string {
 	if len(lanes) < 2 || total <= 0 {
 		return ""
 	}
-	const cells, names = 64, 26
+	const wide, names = 64, 26
 	var b strings.Builder
 	for _, l := range lanes {
 		name := l.name
 		if l.candidate > 0 {
 			name = "  " + name
 		}
-		fmt.Fprintf(&b, "%s  %s\n", ui.Pad(ui.Cut(name, names, "…"), names), strings.TrimRight(l.cells(cells, total), " "))
+		name = cells.Pad(cells.Cut(name, names, "…"), names)
+		fmt.Fprintf(&b, "%s  %s\n", name, strings.TrimRight(l.cells(wide, total), " "))
 	}
 	end := ui.Duration(millis(total))
-	fmt.Fprintf(&b, "%s  0%s%s\n", ui.Pad("", names), strings.Repeat(" ", cells-1-ui.Width(end)), end)
+	fmt.Fprintf(&b, "%s  0%s%s\n", cells.Pad("", names), strings.Repeat(" ", wide-1-cells.Width(end)), end)
 	b.WriteString(
 		"\n█ editing  ▒ checking  ▪ merging  ░ waiting for a limit  ~ cancelled, cut short or not ended  ✗ failed, or a " +
 			"conflict  ✓ merged  ▸ early start\n")

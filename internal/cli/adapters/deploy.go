@@ -173,21 +173,19 @@ func showChanged(ctx context.Context, a *cli.App, c adapters.Changed) error {
 	if ctx.Err() != nil {
 		return cli.Interrupted("", "the change is complete; runplan training adapters shows the state")
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, c)
-	}
-	switch c.Tag {
-	case "":
-		fmt.Fprintf(a.Stdout, "%s  no adapter; it was %s\n", c.Stage, ui.Sanitize(c.Before))
-	default:
-		fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, ui.Sanitize(c.Tag), c.Version,
-			ui.Sanitize(cmp.Or(c.Before, "the model of the role")))
-		fmt.Fprintf(a.Stdout, "test call  %s\n", ui.Cut(ui.Sanitize(c.Answer), 100, "…"))
-	}
-	for _, tag := range c.Removed {
-		fmt.Fprintf(a.Stdout, "removed  %s\n", ui.Sanitize(tag))
-	}
-	return nil
+	return a.Print(c, func() {
+		switch c.Tag {
+		case "":
+			fmt.Fprintf(a.Stdout, "%s  no adapter; it was %s\n", c.Stage, ui.Sanitize(c.Before))
+		default:
+			fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, ui.Sanitize(c.Tag), c.Version,
+				ui.Sanitize(cmp.Or(c.Before, "the model of the role")))
+			fmt.Fprintf(a.Stdout, "test call  %s\n", ui.Brief(c.Answer, 100))
+		}
+		for _, tag := range c.Removed {
+			fmt.Fprintf(a.Stdout, "removed  %s\n", ui.Sanitize(tag))
+		}
+	})
 }
 
 // unvalidated lists the objections to a version. The owner decides about them.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/redact"
@@ -102,9 +103,9 @@ func CheckpointLines(batch string, list []planparse.Checkpoint) []string {
 func (w waitingItem) What() string {
 	switch {
 	case w.Kind == approveLargeJob:
-		return "large job: " + ui.Sanitize(ui.Cut(w.Title, 40, "…"))
+		return "large job: " + ui.Brief(w.Title, 40)
 	case w.Batch != "":
-		return ui.Sanitize(fmt.Sprintf("batch %s: %s", w.Number, ui.Cut(w.Title, 40, "…")))
+		return ui.Sanitize(fmt.Sprintf("batch %s: %s", w.Number, cells.Cut(w.Title, 40, "…")))
 	}
 	return "landing of " + ui.Sanitize(w.Branch)
 }

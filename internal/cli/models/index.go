@@ -383,11 +383,11 @@ func printFile(a *cli.App, c knowledge.FileContext) {
 		if s.Signature != "" {
 			text = s.Signature
 		}
-		fmt.Fprintf(a.Stdout, "%6d  %s%s\n", s.Start, strings.Repeat("  ", depth[s.ID]), ui.Cut(ui.Sanitize(text), 100, "…"))
+		fmt.Fprintf(a.Stdout, "%6d  %s%s\n", s.Start, strings.Repeat("  ", depth[s.ID]), ui.Brief(text, 100))
 	}
 	for _, d := range c.Docstrings {
 		if d.Symbol == 0 {
-			fmt.Fprintf(a.Stdout, "doc  %s\n", ui.Cut(ui.Sanitize(d.Content), 100, "…"))
+			fmt.Fprintf(a.Stdout, "doc  %s\n", ui.Brief(d.Content, 100))
 		}
 	}
 	for _, d := range c.Imports {
@@ -397,12 +397,12 @@ func printFile(a *cli.App, c knowledge.FileContext) {
 		fmt.Fprintf(a.Stdout, "imported by  %s (%s)\n", ui.Sanitize(d.Path), d.Kind)
 	}
 	for _, x := range c.Rationale {
-		fmt.Fprintf(a.Stdout, "why, line %d  %s\n", x.Line, ui.Cut(ui.Sanitize(x.Content), 100, "…"))
+		fmt.Fprintf(a.Stdout, "why, line %d  %s\n", x.Line, ui.Brief(x.Content, 100))
 	}
 	for _, x := range c.CoChanges {
 		fmt.Fprintf(a.Stdout, "changes with  %s (%s)\n", ui.Sanitize(x.Path), phrase.Count(x.Count, "commit"))
 	}
 	for _, x := range c.Commits {
-		fmt.Fprintf(a.Stdout, "commit  %.10s %s  %s\n", x.Hash, x.Time, ui.Cut(ui.Sanitize(x.Message), 80, "…"))
+		fmt.Fprintf(a.Stdout, "commit  %.10s %s  %s\n", x.Hash, x.Time, ui.Brief(x.Message, 80))
 	}
 }

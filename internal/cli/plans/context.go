@@ -135,7 +135,7 @@ func showParts(a *cli.App, c briefing.Composed, base string, h past) error {
 		case p.Trimmed != "":
 			what = "kept; " + p.Trimmed
 		}
-		rows.Add(ui.Cut(ui.Sanitize(p.Name), 60, "…"), p.Chars, p.Tokens, what)
+		rows.Add(ui.Brief(p.Name, 60), p.Chars, p.Tokens, what)
 	}
 	fmt.Fprintln(a.Stderr)
 	ui.Table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows)
@@ -163,7 +163,7 @@ func batchOf(path string, plan *planparse.Plan, name string) (*planparse.Batch, 
 		if strings.EqualFold(b.Number, name) || strings.EqualFold(b.Number, number) {
 			found = append(found, b)
 		}
-		known = append(known, strings.TrimSpace(b.Key+" "+ui.Cut(ui.Sanitize(b.Title), 40, "…")))
+		known = append(known, strings.TrimSpace(b.Key+" "+ui.Brief(b.Title, 40)))
 	}
 	if len(found) == 1 {
 		return found[0], nil
