@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -110,8 +111,7 @@ func formattable(dir string, changed []string) []string {
 		}
 		out = append(out, p)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return lists.Unique(out)
 }
 
 func fileSum(dir, p string) ([32]byte, error) {

@@ -3,8 +3,6 @@ package patterns
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
@@ -291,8 +290,7 @@ func (j job) write(files []source) (config, rules string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("write a configuration for ast-grep: %w", err)
 	}
-	sum := sha256.Sum256(append(append(data, 0), j.rules...))
-	dir := filepath.Join(j.own, hex.EncodeToString(sum[:8]))
+	dir := filepath.Join(j.own, checksum.SHA256(append(append(data, 0), j.rules...))[:16])
 	config, rules = filepath.Join(dir, "sgconfig.yml"), filepath.Join(dir, "rules.yml")
 	if holds(config, data) && holds(rules, []byte(j.rules)) {
 		return config, rules, nil

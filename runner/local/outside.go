@@ -15,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -91,7 +92,7 @@ func (w *work) lookSettings(into map[string]string) error {
 			into[at] = stampOf(path)
 			if err == nil && d.Type().IsRegular() {
 				if data, err := os.ReadFile(path); err == nil {
-					into[at] = journal.Sum(data)
+					into[at] = checksum.SHA256(data)
 				}
 			}
 			return nil // an unreadable file keeps its stamp

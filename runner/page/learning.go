@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/svg"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
@@ -142,11 +143,6 @@ func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
 	return nil
 }
 
-func median(of []int64) int64 {
-	sorted := slices.Sorted(slices.Values(of))
-	return sorted[len(sorted)/2]
-}
-
 func (s *site) showLearning(w http.ResponseWriter, r *http.Request) {
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()
@@ -170,7 +166,7 @@ func (s *site) showLearning(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, class := range slices.Sorted(maps.Keys(c.expect)) {
 		e := c.expect[class]
-		want, real := median(e.expected), median(e.real)
+		want, real := lists.Median(e.expected), lists.Median(e.real)
 		v.Expected = append(v.Expected,
 			expectRow{class, len(e.real), millis(want), millis(real), fmt.Sprintf("%.1f×", float64(real)/float64(want))})
 	}
@@ -282,10 +278,7 @@ type node struct {
 // critical returns the indexes of the batches on the critical path of the plan: by estimated durations, or by actual
 // durations after the run. Without estimates, all batches count the same.
 func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int {
-	index := map[string]int{}
-	for i, b := range batches {
-		index[b.Key] = i
-	}
+	index := lists.Index(batches, func(b runner.BatchSummary) string { return b.Key })
 	weight, needs := make([]int64, len(batches)), make([][]int, len(batches))
 	for i, b := range batches {
 		if i < len(info.Batches) {

@@ -218,8 +218,9 @@ func batchEntries(x trace.Batch, files, tests int) []fact {
 	}
 	for _, c := range x.Candidates {
 		f := candidateFace(c, false)
-		text := strings.Join(strings.Fields(
-			fmt.Sprintf("%s %s %s %s", ui.Sanitize(c.Variant), ui.Style{}.Icon(f.Tone), f.Word, candidateWhy(c))), " ")
+		text := phrase.Line(
+			fmt.Sprintf("%s %s %s %s", ui.Sanitize(c.Variant), ui.Style{}.Icon(f.Tone), f.Word, candidateWhy(c)))
+
 		out = append(out, fact{fmt.Sprintf("candidate %d", c.Number), text})
 	}
 	if x.Receipt != "" {
