@@ -265,10 +265,7 @@ func WaitingFeedback(ctx context.Context, p *cli.Project) ([]waitingItem, error)
 		if !ok {
 			continue
 		}
-		file, err := p.PlanPath(feedback.PlanFile(p.Layout.SelfFix(), job.Plan))
-		if err != nil {
-			return out, err
-		}
+		file := p.PlanPath(feedback.PlanFile(p.Layout.SelfFix(), job.Plan))
 		out = append(out, waitingItem{Plan: filepath.ToSlash(file), Branch: feedback.Branch(i.ID), Approval: runner.Approval{
 			ID: "feedback/" + i.ID, Kind: approveLargeJob, Gate: string(trust.GateLargeJob), Title: job.Plan.Change,
 			Question: job.Why, Since: job.Since,

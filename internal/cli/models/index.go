@@ -295,7 +295,8 @@ func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) 
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{filepath.ToSlash(filepath.Clean(o.show)), fromHere(repo.Root, o.show)} {
+	below, _ := cli.Below(repo.Root, o.show)
+	for _, name := range []string{filepath.ToSlash(filepath.Clean(o.show)), below} {
 		f, found, err := base.FileByPath(ctx, id, name)
 		if err != nil {
 			return err
@@ -333,22 +334,6 @@ func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) 
 			printSymbol(a, x)
 		}
 	})
-}
-
-// fromHere converts a path relative to the current folder into one relative to the repository.
-func fromHere(root, path string) string {
-	here, err := cli.CurrentFolder()
-	if err != nil {
-		return path
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(here, path)
-	}
-	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		return path
-	}
-	return filepath.ToSlash(rel)
 }
 
 func printSymbol(a *cli.App, x shown) {

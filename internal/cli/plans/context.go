@@ -85,10 +85,7 @@ func showContext(ctx context.Context, a *cli.App, path, batch, from string) erro
 	if err != nil {
 		return err
 	}
-	name, err := p.PlanPath(path)
-	if err != nil {
-		return err
-	}
+	name := p.PlanPath(path)
 	s := briefing.Sources{
 		Input: h.input(p.Layout, plan, b, filepath.Base(path)), Repo: p.Repo, Commit: base, Plan: name, From: h.sum.Base,
 		Run: h.sum.Run, Progress: p.Layout.Progress(),
@@ -183,10 +180,7 @@ type past struct {
 // pastOf reads the newest run of a plan, if it is not finished.
 func pastOf(ctx context.Context, p *cli.Project, path string) (past, error) {
 	h := past{failed: map[string]runner.Event{}, tests: map[string]*gates.TestCount{}}
-	name, err := p.PlanPath(path)
-	if err != nil {
-		return h, err
-	}
+	name := p.PlanPath(path)
 	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return h, err
