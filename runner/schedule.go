@@ -156,7 +156,7 @@ func (m *Machine) soon(t *track) bool {
 
 // holds reports whether other batches may build on the candidate of t.
 func (m *Machine) holds(t *track) bool {
-	return t.verdict != red && !m.beside(t) && t.stands.commit != "" && slices.Contains(m.chain, t)
+	return t.verdict != red && !m.needsApproval(t) && t.stands.commit != "" && slices.Contains(m.chain, t)
 }
 
 // atWork counts the commands of a kind that are in progress.

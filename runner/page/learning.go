@@ -107,7 +107,7 @@ func (s *site) learn(ctx context.Context) (*learned, error) {
 
 func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
 	var w report.Watch
-	var book ledger.Ledger
+	var costs ledger.Ledger
 	var events []runner.Event
 	for e, err := range journal.Events(ctx, s.hub.journal, run, 0) {
 		if err != nil {
@@ -116,7 +116,7 @@ func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
 		if err := w.Apply(e); err != nil {
 			return nil // another runplan wrote it, and the list says so
 		}
-		book.Event(e)
+		costs.Event(e)
 		e.Job, e.Reports, e.Scores, e.Slots = nil, []gates.Report(nil), nil, nil // only the outcome is needed
 		events = append(events, e)
 	}
@@ -128,7 +128,7 @@ func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
 	s.hub.standing(&sum)
 	s.hub.mu.Unlock()
 	c.metrics.Add(sum, events)
-	c.lines = append(c.lines, book.Lines...)
+	c.lines = append(c.lines, costs.Lines...)
 	for i, b := range sum.Batches {
 		if i >= len(info.Batches) || info.Batches[i].ExpectMS <= 0 || b.State != string(runner.Passed) || b.DurationMS <= 0 {
 			continue

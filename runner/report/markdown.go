@@ -53,7 +53,7 @@ func Markdown(s runner.Summary, past *Past) string {
 		}
 	}
 	markdownPromises(&b, s)
-	markdownSights(&b, sights(s, past))
+	markdownOutsideChanges(&b, outsideChanges(s, past))
 	reviews(&b, s)
 	receipts(&b, s)
 	if steps := nextSteps(s); len(steps) > 0 {
@@ -95,9 +95,9 @@ func markdownFailure(b *strings.Builder, x runner.BatchSummary, f failure) {
 	}
 }
 
-// markdownSights writes the changes outside the workspaces. They did not fail an attempt, because another program may
-// have made them, but a person should check them.
-func markdownSights(b *strings.Builder, list []sight) {
+// markdownOutsideChanges writes the changes outside the workspaces. They did not fail an attempt, because another
+// program may have made them, but a person should check them.
+func markdownOutsideChanges(b *strings.Builder, list []outsideChange) {
 	if len(list) > 0 {
 		b.WriteString("\n## Outside of the workspaces\n")
 	}

@@ -94,7 +94,7 @@ func (o *deployOptions) deployAdapter(ctx context.Context, p *cli.Project, args 
 		return cli.Usage(fmt.Errorf("%s = %q in %s overrides an adapter", key, now, cli.Rel(p.Config.Source(key))),
 			"remove the line, or replace it: --override")
 	}
-	d, done, err := desk(ctx, p, spec)
+	d, done, err := newDeployer(ctx, p, spec)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (o *deployOptions) rollbackAdapter(ctx context.Context, p *cli.Project, arg
 	if err != nil {
 		return err
 	}
-	d, done, err := desk(ctx, p, spec)
+	d, done, err := newDeployer(ctx, p, spec)
 	if err != nil {
 		return err
 	}
@@ -252,8 +252,9 @@ func baseModel(p *cli.Project, b training.Base) (string, error) {
 	return name, nil
 }
 
-// desk opens all files that a deployment writes.
-func desk(ctx context.Context, p *cli.Project, spec curriculum.Spec) (d adapters.Desk, done func(), err error) {
+// newDeployer opens all files that a deployment writes.
+func newDeployer(ctx context.Context, p *cli.Project, spec curriculum.Spec) (d adapters.Deployer, done func(),
+	err error) {
 	if _, err := baseModel(p, spec.Base()); err != nil {
 		return d, nil, cli.ModelTrouble(ctx, err)
 	}
@@ -264,7 +265,7 @@ func desk(ctx context.Context, p *cli.Project, spec curriculum.Spec) (d adapters
 	}
 	var opened cli.Closers
 	defer opened.CloseAfter(&err)
-	d = adapters.Desk{
+	d = adapters.Deployer{
 		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: p.ModelOptions(nil),
 		Keep: spec.Versioning.RetentionCount, Now: time.Now,
 		Note: func(s string) { fmt.Fprintln(p.Stderr, ui.Sanitize(s)) },
