@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -210,7 +211,7 @@ func md(s string) string {
 
 func code(s string) string {
 	s = ui.Sanitize(s)
-	tick := strings.Repeat("`", longestRun(s)+1)
+	tick := strings.Repeat("`", fence.Longest(s, '`')+1)
 	if len(tick) > 1 {
 		return tick + " " + s + " " + tick
 	}
@@ -218,21 +219,7 @@ func code(s string) string {
 }
 
 // fenceFor returns a fence that s does not contain.
-func fenceFor(s string) string { return strings.Repeat("`", max(3, longestRun(s)+1)) }
-
-// longestRun returns the number of backticks in the longest row of them.
-func longestRun(s string) int {
-	longest, n := 0, 0
-	for _, r := range s {
-		if r == '`' {
-			n++
-			longest = max(longest, n)
-		} else {
-			n = 0
-		}
-	}
-	return longest
-}
+func fenceFor(s string) string { return strings.Repeat("`", max(3, fence.Longest(s, '`')+1)) }
 
 type promise struct{ Batch, Gate, Status, Note string }
 
