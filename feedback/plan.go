@@ -2,14 +2,13 @@ package feedback
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/llm"
@@ -185,8 +184,7 @@ func (p Plan) check() error {
 func (p Plan) digest() string {
 	p.Digest = ""
 	raw, _ := json.Marshal(p) // strings and numbers always encode
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:])
+	return checksum.SHA256(raw)
 }
 
 func planSchema() json.RawMessage {

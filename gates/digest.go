@@ -1,12 +1,11 @@
 package gates
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -28,9 +27,7 @@ func (v Verdict) Fingerprint() string {
 	if len(keys) == 0 {
 		return ""
 	}
-	slices.Sort(keys)
-	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(keys), "\x01")))
-	return hex.EncodeToString(sum[:])
+	return checksum.SHA256(strings.Join(lists.Unique(keys), "\x01"))
 }
 
 var (

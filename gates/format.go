@@ -2,7 +2,6 @@ package gates
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -44,13 +45,13 @@ func Format(ctx context.Context, dir string, changed, env []string, s Settings) 
 		return FormatResult{Notes: []string{"formatting is turned off in the configuration"}}, nil
 	}
 	files := formattable(dir, changed)
-	before := map[string][32]byte{}
+	sum := func(file string) (string, error) { return atomicfile.Sum(filepath.Join(dir, filepath.FromSlash(file))) }
+	before := map[string]string{}
 	for _, f := range files {
-		sum, err := fileSum(dir, f)
-		if err != nil {
+		var err error
+		if before[f], err = sum(f); err != nil {
 			return FormatResult{}, fmt.Errorf("format %s: %w", f, err)
 		}
-		before[f] = sum
 	}
 	var res FormatResult
 	for _, f := range formatters(w, files) {
@@ -74,11 +75,11 @@ func Format(ctx context.Context, dir string, changed, env []string, s Settings) 
 		}
 	}
 	for _, f := range files {
-		sum, err := fileSum(dir, f)
+		now, err := sum(f)
 		if err != nil {
 			return res, fmt.Errorf("format %s: %w", f, err)
 		}
-		if sum != before[f] {
+		if now != before[f] {
 			res.Changed = append(res.Changed, f)
 		}
 	}
@@ -110,13 +111,7 @@ func formattable(dir string, changed []string) []string {
 		}
 		out = append(out, p)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-func fileSum(dir, p string) ([32]byte, error) {
-	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(p)))
-	return sha256.Sum256(data), err
+	return lists.Unique(out)
 }
 
 // formatters says which tool formats which files. One without args is a note.

@@ -1,10 +1,10 @@
 package gates
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"path"
 	"strings"
+
+	"github.com/runplan/runplan/internal/checksum"
 )
 
 // Identity identifies the problem behind a finding of gate. Two findings with the same identity on two trees are the
@@ -15,6 +15,5 @@ func (f Finding) Identity(gate string) string {
 	if f.Test != "" && f.Rule == ruleTest {
 		parts = []string{gate, f.Rule, path.Dir(f.Path), f.Test}
 	}
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:16])
+	return checksum.SHA256(strings.Join(parts, "\x00"))[:32]
 }

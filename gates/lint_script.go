@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -215,8 +216,7 @@ func eslintTargets(scripts map[string]string) []string {
 	if len(out) == 0 {
 		return []string{"."}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return lists.Unique(out)
 }
 
 // scriptLint runs the lint script of a package.

@@ -52,7 +52,7 @@ var setUp = []linter{
 			}
 			return ""
 		},
-		tool: nodeTool("xo", "xo"), args: always("--reporter=json"), stdout: true, read: readXO,
+		tool: nodeTool("xo", "xo"), args: always("--reporter=json"), stdout: true, read: readJSON(eslintReport.findings),
 	},
 	{
 		name: "clippy", lang: LangRust, config: marked, tool: cargoPart("clippy", "clippy"),
@@ -87,13 +87,13 @@ var setUp = []linter{
 			}
 			return args
 		},
-		stdout: true, read: readRubocop,
+		stdout: true, read: readJSON(rubocopReport.findings),
 	},
 	{
 		name: "swiftlint", lang: LangSwift, config: configIn(".swiftlint.yml", ".swiftlint.yaml"),
 		tool:   pathTool("swiftlint", "brew install swiftlint"),
 		args:   always("lint", "--quiet", "--reporter", "json", "--no-cache"),
-		stdout: true, finds: lazyre.New(`^\s*\[`), read: readSwiftlint,
+		stdout: true, finds: lazyre.New(`^\s*\[`), read: readJSON(swiftlintReport.findings),
 	},
 	{
 		name: "swift-format", lang: LangSwift, config: configIn(".swift-format"),
@@ -104,7 +104,7 @@ var setUp = []linter{
 	{
 		name: "ktlint", lang: LangJava, config: ktlintConfig,
 		tool: pathTool("ktlint", "https://pinterest.github.io/ktlint/latest/install/cli"),
-		args: always("--reporter=json", "--log-level=error"), stdout: true, read: readKtlint,
+		args: always("--reporter=json", "--log-level=error"), stdout: true, read: readJSON(ktlintReport.findings),
 	},
 	{
 		name: "spotless", lang: LangJava, config: gradlePlugin(`com\.diffplug\.spotless`), tool: gradleTool,
@@ -205,7 +205,7 @@ func (l linter) check(config string) func(context.Context, *Look, Project) error
 			return w.unable(l, out)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("read the output of %s: %w", l.name, err)
 		}
 		if !out.ok() && len(found) == 0 {
 			return fmt.Errorf("%s failed, %s, without naming a place: %s", l.name, out.how(), lastTelling(out.text))
@@ -298,7 +298,7 @@ func readGolangci(w *Look, p Project, r ran) ([]Finding, error) {
 		text = text[at:]
 	}
 	if err := json.NewDecoder(strings.NewReader(string(text))).Decode(&rep); err != nil {
-		return nil, fmt.Errorf("read the output of golangci-lint: %w", err)
+		return nil, err
 	}
 	var out []Finding
 	for _, i := range rep.Issues {
@@ -339,13 +339,15 @@ func readGitHub(w *Look, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-// readXO reads the report of xo, which is in the form of eslint.
-func readXO(w *Look, p Project, r ran) ([]Finding, error) {
-	var report eslintReport
-	if err := json.Unmarshal(r.stdout, &report); err != nil {
-		return nil, fmt.Errorf("read the output of xo: %w", err)
+// readJSON returns the reader of a linter whose standard output is one JSON value.
+func readJSON[T any](findings func(T, *Look, Project) []Finding) func(*Look, Project, ran) ([]Finding, error) {
+	return func(w *Look, p Project, r ran) ([]Finding, error) {
+		var report T
+		if err := json.Unmarshal(r.stdout, &report); err != nil {
+			return nil, err
+		}
+		return findings(report, w, p), nil
 	}
-	return report.findings(w, p), nil
 }
 
 func readClippy(w *Look, p Project, r ran) ([]Finding, error) {
@@ -389,20 +391,18 @@ func readClippy(w *Look, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-func readRubocop(w *Look, p Project, r ran) ([]Finding, error) {
-	var rep struct {
-		Files []struct {
-			Path     string
-			Offenses []struct {
-				Severity, Message string
-				Cop               string `json:"cop_name"`
-				Location          struct{ Line, Column int }
-			}
+type rubocopReport struct {
+	Files []struct {
+		Path     string
+		Offenses []struct {
+			Severity, Message string
+			Cop               string `json:"cop_name"`
+			Location          struct{ Line, Column int }
 		}
 	}
-	if err := json.Unmarshal(r.stdout, &rep); err != nil {
-		return nil, fmt.Errorf("read the output of rubocop: %w", err)
-	}
+}
+
+func (rep rubocopReport) findings(w *Look, p Project) []Finding {
 	var out []Finding
 	for _, file := range rep.Files {
 		for _, o := range file.Offenses {
@@ -419,18 +419,16 @@ func readRubocop(w *Look, p Project, r ran) ([]Finding, error) {
 			out = append(out, f)
 		}
 	}
-	return out, nil
+	return out
 }
 
-func readSwiftlint(w *Look, p Project, r ran) ([]Finding, error) {
-	var list []struct {
-		File, Severity, Reason string
-		Line, Character        int
-		Rule                   string `json:"rule_id"`
-	}
-	if err := json.Unmarshal(r.stdout, &list); err != nil {
-		return nil, fmt.Errorf("read the output of swiftlint: %w", err)
-	}
+type swiftlintReport []struct {
+	File, Severity, Reason string
+	Line, Character        int
+	Rule                   string `json:"rule_id"`
+}
+
+func (list swiftlintReport) findings(w *Look, p Project) []Finding {
 	var out []Finding
 	for _, s := range list {
 		sev := Warning
@@ -440,20 +438,18 @@ func readSwiftlint(w *Look, p Project, r ran) ([]Finding, error) {
 		out = append(out, Finding{Rule: s.Rule, Severity: sev, Path: w.Rel(p.Root, s.File), Line: s.Line, Col: s.Character,
 			Message: s.Reason})
 	}
-	return out, nil
+	return out
 }
 
-func readKtlint(w *Look, p Project, r ran) ([]Finding, error) {
-	var list []struct {
-		File   string
-		Errors []struct {
-			Line, Column  int
-			Message, Rule string
-		}
+type ktlintReport []struct {
+	File   string
+	Errors []struct {
+		Line, Column  int
+		Message, Rule string
 	}
-	if err := json.Unmarshal(r.stdout, &list); err != nil {
-		return nil, fmt.Errorf("read the output of ktlint: %w", err)
-	}
+}
+
+func (list ktlintReport) findings(w *Look, p Project) []Finding {
 	var out []Finding
 	for _, file := range list {
 		for _, e := range file.Errors {
@@ -461,7 +457,7 @@ func readKtlint(w *Look, p Project, r ran) ([]Finding, error) {
 				Message: e.Message})
 		}
 	}
-	return out, nil
+	return out
 }
 
 var (

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/yamldoc"
 )
 
@@ -35,9 +36,8 @@ func workspaces(dir string, p Project, pkg nodePackage) []Project {
 			}
 		}
 	}
-	slices.Sort(folders)
 	var out []Project
-	for _, at := range slices.Compact(folders) {
+	for _, at := range lists.Unique(folders) {
 		m := Project{Language: LangNode, Root: path.Join(p.Root, at), Marker: path.Join(p.Root, at, "package.json")}
 		switch {
 		case readPackage(dir, m.Root).testScript() != "":

@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -116,8 +117,7 @@ func (w *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 	if one.Why == "" && one.Outcome != RunSkipped && one.Outcome != RunEmpty {
 		one.Why = strings.TrimSuffix(out.how()+": "+lastTelling(out.text), ": ")
 	}
-	slices.Sort(one.Failed)
-	one.Failed = slices.Compact(one.Failed)
+	one.Failed = lists.Unique(one.Failed)
 	return one, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // moduleOf returns the name of the Go module at root, "" if there is none.
@@ -66,10 +67,8 @@ func goOnly(failed []testout.Failure) (args, packages []string) {
 		names = append(names, regexp.QuoteMeta(top))
 		packages = append(packages, f.Group)
 	}
-	slices.Sort(names)
-	slices.Sort(packages)
-	packages = slices.Compact(packages)
+	packages = lists.Unique(packages)
 	args = []string{"go", "test", "-json", "-count=1", "-vet=off", "-run", "^(" +
-		strings.Join(slices.Compact(names), "|") + ")$"}
+		strings.Join(lists.Unique(names), "|") + ")$"}
 	return append(args, packages...), packages
 }

@@ -343,8 +343,7 @@ func (x *indexer) affected(ctx context.Context, r *resolver) ([]int64, error) {
 		}
 		todo = append(todo, more...)
 	}
-	slices.Sort(todo)
-	return slices.Compact(todo), nil
+	return lists.Unique(todo), nil
 }
 
 // finish computes the totals.

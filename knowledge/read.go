@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
@@ -170,8 +171,7 @@ func (x *indexer) keep(k store.FileState) {
 
 // Hash returns the hash by which the index knows the content of a file.
 func Hash(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return checksum.SHA256(data)
 }
 
 // seenFile is the result of a worker for one candidate.

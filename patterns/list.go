@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -49,9 +50,8 @@ func Files(ctx context.Context, env []string, dir string, paths ...string) (file
 			files = append(files, f)
 		}
 	}
-	slices.Sort(files)
 	slices.SortFunc(skipped, func(a, b Skip) int { return strings.Compare(a.Path, b.Path) })
-	return slices.Compact(files), slices.Compact(skipped), nil
+	return lists.Unique(files), slices.Compact(skipped), nil
 }
 
 // below returns a folder or file in dir, relative to it.

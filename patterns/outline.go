@@ -25,8 +25,8 @@ type Text struct {
 
 // Node is a match of one rule in a file, as byte offsets into its text.
 //
-// A rule for a definition captures its name as $AT, which becomes Start and End; the whole match becomes From and To. It
-// can also capture what begins and ends this range, as $FROM and $TO.
+// A rule for a definition captures its name as $AT, which becomes Start and End; the whole match becomes From and To.
+// It can also capture what begins and ends this range, as $FROM and $TO.
 type Node struct {
 	Rule       string
 	Start, End int
@@ -218,7 +218,8 @@ func (a *answer) line(line []byte) error {
 		var ok bool
 		if a.text, ok = a.texts[file]; !ok {
 			if a.text, ok = a.texts["./"+path.Clean(filepath.ToSlash(file))]; !ok {
-				return fmt.Errorf("ast-grep %s answered about %q, which was not in the request; install version %sx", a.Version, file,
+				return fmt.Errorf("ast-grep %s answered about %q, which was not in the request; install version %sx", a.Version,
+					file,
 					KnownGood)
 			}
 		}
@@ -262,7 +263,7 @@ func (o *outliner) silent(ctx context.Context, args []string) ([]Skip, error) {
 		return nil, err
 	}
 	asked := lists.SetBy(args, path.Clean)
-	s := sight{files: map[string]string{}}
+	s := scanOutput{files: map[string]string{}}
 	if err := s.read(out.notes, asked); err != nil {
 		return nil, err
 	}
@@ -358,8 +359,8 @@ func (n *Node) place() {
 	n.Vars = slices.DeleteFunc(n.Vars, func(v Var) bool { return v.Name == "AT" || v.Name == "FROM" || v.Name == "TO" })
 }
 
-// leaves calls leaf for each text, as it is written, and each other plain value of a JSON object that is in no list. path
-// has the keys around it. It returns the text after the object, or false if it is not one.
+// leaves calls leaf for each text, as it is written, and each other plain value of a JSON object that is in no list.
+// path has the keys around it. It returns the text after the object, or false if it is not one.
 func leaves(text []byte, path [][]byte, leaf func(path [][]byte, value []byte)) ([]byte, bool) {
 	const deepest = 64
 	if text = skipSpace(text); len(text) == 0 || len(path) > deepest || len(path) == 0 && text[0] != '{' {

@@ -3,8 +3,6 @@ package patterns
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
@@ -30,14 +29,14 @@ const (
 	exitConfig = 8 // of the program: rule, pattern or configuration is not valid
 )
 
-// sight is the output of ast-grep.
-type sight struct {
+// scanOutput is the output of ast-grep.
+type scanOutput struct {
 	records []record
 	files   map[string]string // file → "" if rules were applied to it, else the reason
 }
 
 // unread returns why ast-grep did not read a file; "" if it did.
-func (s sight) unread(file string) string {
+func (s scanOutput) unread(file string) string {
 	why, looked := s.files[file]
 	switch {
 	case !looked:
@@ -50,8 +49,8 @@ func (s sight) unread(file string) string {
 
 // run applies rules to files of dir, chunk by chunk. It never runs ast-grep without a file, because that would scan
 // the whole folder.
-func (p Program) run(ctx context.Context, dir string, files []source, rules string) (sight, error) {
-	all := sight{files: map[string]string{}}
+func (p Program) run(ctx context.Context, dir string, files []source, rules string) (scanOutput, error) {
+	all := scanOutput{files: map[string]string{}}
 	if len(files) == 0 {
 		return all, nil
 	}
@@ -149,7 +148,7 @@ type job struct {
 
 // chunk scans files in one process. If the answer is too long it halves them; a file that alone is too much
 // is skipped.
-func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) error {
+func (j job) chunk(ctx context.Context, dir string, files []source, all *scanOutput) error {
 	config, rules, err := j.write(files)
 	if err != nil {
 		return err
@@ -245,7 +244,7 @@ func verdict(res proc.Result, said []string) error {
 
 // read takes the notes on files: "sg: entity|file|a.py: language=Python,appliedRuleCount=2" and
 // "sg: entity|file|b.py: skipped=invalidUtf8".
-func (s *sight) read(notes []string, asked map[string]bool) error {
+func (s *scanOutput) read(notes []string, asked map[string]bool) error {
 	for _, n := range notes {
 		rest, ok := strings.CutPrefix(n, "sg: entity|file|")
 		i := strings.LastIndex(rest, ": ")
@@ -274,8 +273,8 @@ func (s *sight) read(notes []string, asked map[string]bool) error {
 }
 
 // write makes sure that the program's files are there, and returns their paths: a configuration of our own, so that one
-// in the scanned repository is not used, and the rules. The configuration declares scripts without a file name extension.
-// The files have a folder for each content, because to make files costs more time than to read them.
+// in the scanned repository is not used, and the rules. The configuration declares scripts without a file name
+// extension. The files have a folder for each content, because to make files costs more time than to read them.
 func (j job) write(files []source) (config, rules string, err error) {
 	globs := map[string][]string{}
 	for _, f := range files {
@@ -291,8 +290,7 @@ func (j job) write(files []source) (config, rules string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("write a configuration for ast-grep: %w", err)
 	}
-	sum := sha256.Sum256(append(append(data, 0), j.rules...))
-	dir := filepath.Join(j.own, hex.EncodeToString(sum[:8]))
+	dir := filepath.Join(j.own, checksum.SHA256(append(append(data, 0), j.rules...))[:16])
 	config, rules = filepath.Join(dir, "sgconfig.yml"), filepath.Join(dir, "rules.yml")
 	if holds(config, data) && holds(rules, []byte(j.rules)) {
 		return config, rules, nil
@@ -309,7 +307,8 @@ func (j job) write(files []source) (config, rules string, err error) {
 	return config, rules, nil
 }
 
-// holds reports whether a regular file has this content. An earlier scan wrote it, but others may have changed it since.
+// holds reports whether a regular file has this content. An earlier scan wrote it, but others may have changed it
+// since.
 func holds(path string, data []byte) bool {
 	fi, err := os.Lstat(path)
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() != int64(len(data)) {

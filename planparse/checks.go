@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Checks returns the commands that check the result of the batch, in document order. If several commands have the same
@@ -16,9 +17,9 @@ func (b *Batch) Checks() []Command {
 		if b.ticked(c.Line) {
 			continue
 		}
-		same := strings.Join(strings.Fields(c.Run), " ")
+		same := phrase.Line(c.Run)
 		if i := slices.IndexFunc(out,
-			func(o Command) bool { return strings.Join(strings.Fields(o.Run), " ") == same }); i >= 0 {
+			func(o Command) bool { return phrase.Line(o.Run) == same }); i >= 0 {
 			if c.Expected == "" { // a repetition does not change the expectation
 				c.Expected, c.Said = out[i].Expected, out[i].Said
 			}

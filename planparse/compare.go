@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Change describes the change of one batch between two versions of a plan.
@@ -295,7 +296,7 @@ func code(text string) []string {
 
 // words normalizes a text for comparison: without box states, extra white space and case.
 func words(text string) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(strings.ToLower(text), "[x]", "[ ]")), " ")
+	return phrase.Line(strings.ReplaceAll(strings.ToLower(text), "[x]", "[ ]"))
 }
 
 // alike returns the similarity of two texts, from 0 to 1: the share of their letter pairs that both have.

@@ -3,11 +3,10 @@ package planparse
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/lists"
 )
 
@@ -66,8 +65,7 @@ func (b *builder) closeRanges() {
 		// checkboxes, elements and list items are instructions without a body; headings are not
 		byItself := b.plan.Format == FormatGSD || b.fromList || len(batch.Tasks) > 0 && batch.Tasks[0].Box
 		batch.Empty = len(strings.TrimSpace(body)) == 0 && !byItself
-		sum := sha256.Sum256(b.between(batch.StartLine, batch.EndLine))
-		batch.Digest = hex.EncodeToString(sum[:])
+		batch.Digest = checksum.SHA256(b.between(batch.StartLine, batch.EndLine))
 	}
 }
 

@@ -2,13 +2,13 @@ package planparse
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/checksum"
 )
 
 // MaxSize is the largest plan that [Parse] reads.
@@ -32,9 +32,8 @@ func Parse(name string, src []byte) (*Plan, error) {
 	if err := readable(src); err != nil {
 		return nil, fmt.Errorf("read plan %s: %w", name, err)
 	}
-	sum := sha256.Sum256(src)
 	b := newBuilder(name, src)
-	b.plan.Digest = hex.EncodeToString(sum[:])
+	b.plan.Digest = checksum.SHA256(src)
 	b.prepare()
 	b.build()
 	b.fill()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Requirement is a requirement with an id, from a document.
@@ -181,13 +182,13 @@ func standard(id string) bool { return strings.Contains(notIDs, " "+Prefix(id)+"
 func Prefix(id string) string { return id[:max(0, strings.LastIndexByte(id, '-'))] }
 
 func (r *requirementReader) add(q Requirement, i, last int) int {
-	q.ID = strings.Join(strings.Fields(q.ID), " ")
+	q.ID = phrase.Line(q.ID)
 	if r.seen[q.ID] {
 		return -1
 	}
 	r.seen[q.ID] = true
 	q.Path, q.Line = r.path, r.marks[i].line
-	q.Title = strings.Join(strings.Fields(plain([]byte(q.Title))), " ")
+	q.Title = phrase.Line(plain([]byte(q.Title)))
 	q.Text = r.wording(q.Line, last)
 	r.found = append(r.found, q)
 	return len(r.found) - 1

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // box finds possible checkboxes. The parser decides which of them are; this file only compares texts and
@@ -64,7 +65,7 @@ func WordingOf(src []byte) func(first, last int) string {
 		var out []string
 		for line := range bytes.Lines(src[lines[first-1]:stop]) {
 			line = box.Re().ReplaceAll(line, []byte("${1}[ ]${2}"))
-			if text := strings.Join(strings.Fields(strings.ToValidUTF8(string(line), "\uFFFD")), " "); text != "" {
+			if text := phrase.Line(strings.ToValidUTF8(string(line), "\uFFFD")); text != "" {
 				out = append(out, text)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -165,11 +166,11 @@ func (o Options) expect(s Step) (time.Duration, *float64) {
 			}
 		}
 		if took == 0 && (len(times) >= leastSamples || len(times) > 0 && i == 0) {
-			took = median(times)
+			took = lists.Median(times)
 		}
 		took = cmp.Or(took, o.said[s.Batch])
 		if cost == nil && (len(prices) >= leastSamples || len(prices) > 0 && i == 0) {
-			cost = new(median(prices))
+			cost = new(lists.Median(prices))
 		}
 	}
 	return took, cost
@@ -204,15 +205,6 @@ func (o Options) past() string {
 		return ""
 	}
 	return phrase.Count(n, "batch") + " of " + phrase.Count(len(runs), "earlier run")
-}
-
-// median returns the middle value, or the mean of the two middle values.
-func median[T time.Duration | float64](list []T) T {
-	list = slices.Sorted(slices.Values(list))
-	if n := len(list); n%2 == 0 {
-		return list[n/2-1] + (list[n/2]-list[n/2-1])/2
-	}
-	return list[len(list)/2]
 }
 
 // Makespan returns the total duration of all work on a number of workers. A piece of work starts when its dependencies

@@ -69,9 +69,9 @@ func (q *question) answers(e Event) bool {
 	return q != nil && q.approval("", nil).Answer([]Event{e}) != ""
 }
 
-// beside reports whether a person must approve t. Such a candidate is not part of the merge queue's chain: it
+// needsApproval reports whether a person must approve t. Such a candidate is not part of the merge queue's chain: it
 // is based directly on the run branch until it may merge. No other candidate is based on it or waits for it.
-func (m *Machine) beside(t *track) bool {
+func (m *Machine) needsApproval(t *track) bool {
 	return (t.Approve || t.doubt != "" || t.unagreed != "") && m.merging != t
 }
 
@@ -82,7 +82,7 @@ func (m *Machine) admit() {
 		return
 	}
 	i := slices.IndexFunc(m.queue, func(t *track) bool {
-		return m.beside(t) && t.verdict == green && t.out == "" && t.placed && t.onto == m.tip && t.approved != "" &&
+		return m.needsApproval(t) && t.verdict == green && t.out == "" && t.placed && t.onto == m.tip && t.approved != "" &&
 			t.approved == t.stands.tree && !m.shortOfTests(t)
 	})
 	if i < 0 {
@@ -98,7 +98,7 @@ func (m *Machine) admit() {
 // cases the candidates ahead of t do not include its base.
 func (m *Machine) onHeld(t *track, placed []*track) bool {
 	return slices.ContainsFunc(t.on, func(n string) bool {
-		return !m.done(n) && (m.beside(m.byKey[n]) || !slices.Contains(placed, m.byKey[n]))
+		return !m.done(n) && (m.needsApproval(m.byKey[n]) || !slices.Contains(placed, m.byKey[n]))
 	})
 }
 

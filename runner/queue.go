@@ -72,7 +72,7 @@ func (m *Machine) line() []Command {
 	m.admit()
 	m.chain = m.place()
 	var head *track
-	if i := slices.IndexFunc(m.chain, func(t *track) bool { return !m.beside(t) }); i >= 0 {
+	if i := slices.IndexFunc(m.chain, func(t *track) bool { return !m.needsApproval(t) }); i >= 0 {
 		head = m.chain[i]
 	}
 	for _, t := range m.chain {
@@ -84,7 +84,7 @@ func (m *Machine) line() []Command {
 			}
 		case t.state == StateCommit || t.state == StateMerge:
 			cmds = append(cmds, m.land(t))
-		case !t.placed && t != head && m.beside(t) && head != nil:
+		case !t.placed && t != head && m.needsApproval(t) && head != nil:
 			// the head moves the run branch first, so a rebase now would be wasted
 		case !t.placed:
 			cmds = append(cmds, m.issue(t,
@@ -93,7 +93,7 @@ func (m *Machine) line() []Command {
 			if m.gating() < m.info.Workers {
 				cmds = append(cmds, m.ask(t))
 			}
-		case m.beside(t):
+		case m.needsApproval(t):
 			if t.asking == nil && (t.approved == "" || t.approved != t.stands.tree) {
 				cmds = append(cmds, m.propose(t))
 			}
@@ -122,7 +122,7 @@ func (m *Machine) place() []*track {
 func (m *Machine) walk() (placed []*track, settled bool) {
 	below, head := m.tip, true
 	for _, t := range m.queue {
-		if m.beside(t) {
+		if m.needsApproval(t) {
 			switch {
 			case slices.ContainsFunc(t.on, func(n string) bool { return !m.done(n) }), m.tip == "":
 				continue // a candidate outside of the queue cannot be based on queued ones

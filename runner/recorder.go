@@ -1,14 +1,13 @@
 package runner
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/lists"
 )
 
@@ -217,6 +216,5 @@ func (m *Machine) Heard(e Event, resuming bool) Event {
 
 // Fingerprint returns a short hash of a text.
 func Fingerprint(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+	return checksum.SHA256(text)[:16]
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/runplan/runplan/internal/ternary"
 )
 
 // schedule issues all commands that are possible now: first those that bring candidates to the run branch, then work
@@ -41,9 +43,9 @@ func (m *Machine) give() []Command {
 	starts := m.starts()
 	slices.SortStableFunc(starts, func(a, b start) int {
 		return cmp.Or(
-			-cmp.Compare(bit(a.status == Working), bit(b.status == Working)),
+			-cmp.Compare(ternary.If(a.status == Working, 1, 0), ternary.If(b.status == Working, 1, 0)),
 			-cmp.Compare(a.rank, b.rank),
-			cmp.Compare(bit(len(a.on) > 0), bit(len(b.on) > 0)),
+			cmp.Compare(ternary.If(len(a.on) > 0, 1, 0), ternary.If(len(b.on) > 0, 1, 0)),
 		)
 	})
 	var cmds []Command
@@ -88,13 +90,6 @@ func (m *Machine) starts() []start {
 		}
 	}
 	return starts
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // begin gives a batch to an agent.
@@ -156,7 +151,7 @@ func (m *Machine) soon(t *track) bool {
 
 // holds reports whether other batches may build on the candidate of t.
 func (m *Machine) holds(t *track) bool {
-	return t.verdict != red && !m.beside(t) && t.stands.commit != "" && slices.Contains(m.chain, t)
+	return t.verdict != red && !m.needsApproval(t) && t.stands.commit != "" && slices.Contains(m.chain, t)
 }
 
 // atWork counts the commands of a kind that are in progress.

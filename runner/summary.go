@@ -271,10 +271,7 @@ func (f *Fold) batches(list []BatchInfo) {
 			cmp.Or(b.Label, b.Tier)
 		f.sum.Batches = append(f.sum.Batches, s)
 	}
-	f.byKey = map[string]int{}
-	for i, b := range f.sum.Batches {
-		f.byKey[b.Key] = i
-	}
+	f.byKey = lists.Index(f.sum.Batches, func(b BatchSummary) string { return b.Key })
 }
 
 // replan applies the batches of a changed plan, in the machine's order. It does nothing if the machine rejected them.

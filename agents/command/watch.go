@@ -278,21 +278,21 @@ func (b *brake) used(t stream.Totals) {
 	if cost == nil {
 		return
 	}
-	beside := 0.0
+	concurrent := 0.0
 	if b.limits.ConcurrentUSD != nil {
-		beside = b.limits.ConcurrentUSD(*cost)
+		concurrent = b.limits.ConcurrentUSD(*cost)
 	}
 	switch most := b.limits.MaxCostUSD; {
 	case most > 0 && *cost > most:
 		b.stop(fmt.Errorf("%w: it cost %s, and it may cost %s; run.max_attempt_cost_usd sets the limit",
 			errRunaway, phrase.Money(*cost), phrase.Money(most)))
-	case b.limits.RunCostUSD <= 0 || *cost+beside <= b.limits.RunCostUSD:
-	case beside == 0:
+	case b.limits.RunCostUSD <= 0 || *cost+concurrent <= b.limits.RunCostUSD:
+	case concurrent == 0:
 		b.stop(fmt.Errorf("%w: it cost %s, and it may cost %s; --max-cost sets the limit",
 			errRunaway, phrase.Money(*cost), phrase.Money(b.limits.RunCostUSD)))
 	default:
 		b.stop(fmt.Errorf("%w: it cost %s and the concurrent attempts cost %s; together they may cost %s; --max-cost "+
-			"sets the limit", errRunaway, phrase.Money(*cost), phrase.Money(beside), phrase.Money(b.limits.RunCostUSD)))
+			"sets the limit", errRunaway, phrase.Money(*cost), phrase.Money(concurrent), phrase.Money(b.limits.RunCostUSD)))
 	}
 }
 

@@ -155,8 +155,8 @@ func holds(output, text string) bool {
 	if strings.Contains(output, text) {
 		return true
 	}
-	fields := strings.Join(strings.Fields(text), " ")
-	return fields != "" && strings.Contains(strings.Join(strings.Fields(output), " "), fields)
+	fields := phrase.Line(text)
+	return fields != "" && strings.Contains(phrase.Line(output), fields)
 }
 
 // run runs c in the workspace, under the remaining limits of the attempt.

@@ -3,7 +3,6 @@ package stream
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -225,31 +224,21 @@ func (c *claude) result(p *Parser, l *claudeLine) {
 func (c *claude) count(p *Parser, l *claudeLine) {
 	p.t.CostUSD = l.Cost
 	p.t.Tokens = Tokens{}
-	t := &p.t.Tokens
-	for _, name := range slices.Sorted(maps.Keys(l.ModelUsage)) {
-		u := l.ModelUsage[name]
-		add(&t.Input, u.In)
-		add(&t.Output, u.Out)
-		add(&t.CacheRead, u.Read)
-		add(&t.CacheWrite, u.Write)
-		add(&t.Reasoning, u.Thought)
+	for _, u := range l.ModelUsage {
+		p.t.Tokens.add(Tokens{Input: u.In, Output: u.Out, CacheRead: u.Read, CacheWrite: u.Write, Reasoning: u.Thought})
 	}
-	if len(l.ModelUsage) > 0 || l.Usage == nil {
-		return
+	if len(l.ModelUsage) == 0 && l.Usage != nil {
+		p.t.Tokens = c.tokens(l.Usage)
 	}
-	c.addUsage(t, l.Usage)
 }
 
-func (c *claude) addUsage(t *Tokens, u *claudeUsage) {
-	add(&t.Output, u.Out)
-	add(&t.CacheRead, u.Read)
-	add(&t.CacheWrite, u.Write)
-	add(&t.Reasoning, u.Details.Thought)
+func (c *claude) tokens(u *claudeUsage) (t Tokens) {
 	in := u.In
 	if c.qwen {
 		in = less(in, u.Read) // qwen includes cache reads
 	}
-	add(&t.Input, in)
+	t.add(Tokens{Input: in, Output: u.Out, CacheRead: u.Read, CacheWrite: u.Write, Reasoning: u.Details.Thought})
+	return t
 }
 
 // sum keeps the tokens of the messages so far, which count if the final event does not arrive. A message comes in
@@ -260,8 +249,8 @@ func (c *claude) sum(p *Parser, l *claudeLine) {
 		return
 	}
 	if l.Message.ID == "" || l.Message.ID != c.message {
-		c.before, c.message = p.t.Tokens.clone(), l.Message.ID
+		c.before, c.message = p.t.Tokens, l.Message.ID
 	}
-	p.t.Tokens = c.before.clone()
-	c.addUsage(&p.t.Tokens, u)
+	p.t.Tokens = c.before
+	p.t.Tokens.add(c.tokens(u))
 }

@@ -61,12 +61,8 @@ func (c *codex) event(p *Parser, line []byte) bool {
 	case "turn.completed":
 		p.t.Ended, p.t.Fault = true, nil
 		if u := l.Usage; u != nil {
-			t := &p.t.Tokens
-			add(&t.Input, less(less(u.In, u.Read), u.Write))
-			add(&t.CacheRead, u.Read)
-			add(&t.CacheWrite, u.Write)
-			add(&t.Output, u.Out)
-			add(&t.Reasoning, u.Reasoning)
+			p.t.Tokens.add(Tokens{Input: less(less(u.In, u.Read), u.Write), Output: u.Out, CacheRead: u.Read,
+				CacheWrite: u.Write, Reasoning: u.Reasoning})
 		}
 	case "turn.failed":
 		p.t.Ended = true

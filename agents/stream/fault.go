@@ -180,5 +180,5 @@ func statusIn(message string) int {
 func Fold(s string) string {
 	s = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'", "`", "'", "–", "-", "—", "-", "‑", "-", "\u00a0", " ", "\u202f",
 		" ").Replace(s)
-	return strings.Join(strings.Fields(strings.ToLower(s)), " ")
+	return phrase.Line(strings.ToLower(s))
 }

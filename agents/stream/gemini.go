@@ -66,16 +66,13 @@ func (g *gemini) event(p *Parser, line []byte) bool {
 func (g *gemini) result(p *Parser, l *geminiLine) {
 	p.endText()
 	p.t.Ended = true
-	in := cmp.Or(l.Stats.Uncached, less(l.Stats.In, l.Stats.Cached))
 	p.t.Tokens = Tokens{}
-	add(&p.t.Tokens.Input, in)
-	add(&p.t.Tokens.CacheRead, l.Stats.Cached)
-	add(&p.t.Tokens.Output, l.Stats.Out)
+	p.t.Tokens.add(Tokens{Input: cmp.Or(l.Stats.Uncached, less(l.Stats.In, l.Stats.Cached)), Output: l.Stats.Out,
+		CacheRead: l.Stats.Cached})
 	// Reasoning tokens are in the total only. They are billed as output.
 	if l.Stats.Total != nil && l.Stats.In != nil && l.Stats.Out != nil {
 		if thought := *l.Stats.Total - *l.Stats.In - *l.Stats.Out; thought > 0 {
-			add(&p.t.Tokens.Output, &thought)
-			add(&p.t.Tokens.Reasoning, &thought)
+			p.t.Tokens.add(Tokens{Output: &thought, Reasoning: &thought})
 		}
 	}
 	// The first event names the model "auto". The statistics at the end name the real model if only one was used.

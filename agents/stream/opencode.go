@@ -77,15 +77,11 @@ func (o *openCode) finish(p *Parser, l *openCodeLine) {
 		p.fail(&Fault{Kind: Context, Message: "the answer was cut at the model's limit"})
 	}
 	if u := l.Part.Tokens; u != nil {
-		t := &p.t.Tokens
-		add(&t.Input, u.Input)
-		add(&t.Output, u.Output)
-		add(&t.Reasoning, u.Reasoning)
-		add(&t.CacheRead, u.Cache.Read)
-		add(&t.CacheWrite, u.Cache.Write)
+		p.t.Tokens.add(Tokens{Input: u.Input, Output: u.Output, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write,
+			Reasoning: u.Reasoning})
 		// Reasoning tokens are not part of the output, as the total shows.
 		if sum(u.Input, u.Output, u.Reasoning, u.Cache.Read, u.Cache.Write) == sum(u.Total) {
-			add(&t.Output, u.Reasoning)
+			p.t.Tokens.add(Tokens{Output: u.Reasoning})
 		}
 	}
 	addCost(p, l.Part.Cost)

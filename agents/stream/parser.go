@@ -313,16 +313,6 @@ func decode(line []byte, v any) {
 	}
 }
 
-func add(to **int64, n *int64) {
-	if n == nil || *n < 0 {
-		return
-	}
-	if *to == nil {
-		*to = new(int64)
-	}
-	**to += *n
-}
-
 func sum(of ...*int64) int64 {
 	var n int64
 	for _, p := range of {

@@ -68,11 +68,7 @@ func (r *pi) message(p *Parser, l *piLine) {
 		}
 	}
 	if u := m.Usage; u != nil {
-		t := &p.t.Tokens
-		add(&t.Input, u.Input)
-		add(&t.Output, u.Output)
-		add(&t.CacheRead, u.CacheRead)
-		add(&t.CacheWrite, u.CacheWrite)
+		p.t.Tokens.add(Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite})
 		addCost(p, u.Cost.Total)
 	}
 	switch m.StopReason {

@@ -48,12 +48,9 @@ func (p *Parser) keepStray(line string) {
 // aiderLine reads a line in aider's own form. It reports whether the line has the token count, which comes last.
 func (p *Parser) aiderLine(line string) (counted bool) {
 	if m := aiderTokensRE.FindStringSubmatch(line); m != nil {
-		t := &p.t.Tokens
 		write, read := figure(m[3], m[4]), figure(m[5], m[6])
-		add(&t.Input, less(less(figure(m[1], m[2]), write), read))
-		add(&t.CacheWrite, write)
-		add(&t.CacheRead, read)
-		add(&t.Output, figure(m[7], m[8]))
+		p.t.Tokens.add(Tokens{Input: less(less(figure(m[1], m[2]), write), read), Output: figure(m[7], m[8]),
+			CacheRead: read, CacheWrite: write})
 		p.t.Fault = nil // the model answered
 		counted = true
 	}

@@ -101,15 +101,14 @@ func (t Tokens) Any() bool {
 		func(n *int64) bool { return n != nil && *n > 0 })
 }
 
-// clone returns a copy that shares no counts with t.
-func (t Tokens) clone() Tokens {
-	for _, n := range []**int64{&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Reasoning} {
-		if *n != nil {
-			v := **n
-			*n = &v
+// add adds known counts; a negative one is unknown. Copies of t keep their counts.
+func (t *Tokens) add(more Tokens) {
+	for to, n := range map[**int64]*int64{&t.Input: more.Input, &t.Output: more.Output, &t.CacheRead: more.CacheRead,
+		&t.CacheWrite: more.CacheWrite, &t.Reasoning: more.Reasoning} {
+		if n != nil && *n >= 0 {
+			*to = new(sum(*to, n))
 		}
 	}
-	return t
 }
 
 // Sum returns the number of known tokens: input, output, cache reads and cache writes.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/rooted"
 )
 
@@ -15,10 +16,8 @@ import (
 func digestOf(b *Blueprint) string {
 	c := *b
 	c.Intent.OpenQuestions = nil
-	return digest([]byte(c.YAML()))
+	return checksum.SHA256(c.YAML())
 }
-
-func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
 // Digest identifies the content of a blueprint without its open questions, layout and comments.
 func (b *Blueprint) Digest() string { return digestOf(b) }
@@ -34,7 +33,7 @@ func SourcesDigest(root string, b *Blueprint) (string, error) {
 		case err != nil:
 			return "", fmt.Errorf("read %s: %w", p, err)
 		default:
-			fmt.Fprintf(sum, "%q %s\n", p, digest(text))
+			fmt.Fprintf(sum, "%q %s\n", p, checksum.SHA256(text))
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil

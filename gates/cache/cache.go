@@ -7,7 +7,6 @@ package cache
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/seal"
 )
 
@@ -116,10 +116,8 @@ func Key(info gates.Info, s gates.Subject, surroundings string) string {
 	if err != nil {
 		return ""
 	}
-	return digest(data)
+	return checksum.SHA256(data)
 }
-
-func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // Around wraps g so that it runs only if the store does not have its report.
 func Around(g gates.Gate, s Store, surroundings string) gates.Gate {

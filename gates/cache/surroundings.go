@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/glob"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/seal"
 )
@@ -56,8 +58,7 @@ func Surroundings(p Place) string {
 		stat(filepath.Join(home, ".config", "go", "env"))
 	}
 	roots := append([]string{"."}, p.Roots...)
-	slices.Sort(roots)
-	for _, root := range slices.Compact(roots) {
+	for _, root := range lists.Unique(roots) {
 		at := filepath.Join(p.Root, filepath.FromSlash(root))
 		for _, name := range []string{"node_modules/.package-lock.json", "node_modules/.modules.yaml",
 			"node_modules/.yarn-integrity", "node_modules"} {
@@ -83,7 +84,7 @@ func Surroundings(p Place) string {
 	for _, m := range p.More {
 		fmt.Fprintf(&b, "%q\n", m)
 	}
-	return digest([]byte(b.String()))
+	return checksum.SHA256(b.String())
 }
 
 // Complete reports whether a tree contains everything that gates read. A tree with a submodule is not complete, because

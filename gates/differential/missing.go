@@ -52,8 +52,7 @@ func missing(text string) []string {
 	} else {
 		find(text)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return lists.Unique(out)
 }
 
 // aTest matches paths of test files. Their content is not part of the fix.

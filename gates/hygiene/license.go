@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -313,7 +314,7 @@ func licenceOf(dir string) string {
 
 // nameOf identifies a licence by words of its text.
 func nameOf(text string) string {
-	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
+	text = strings.ToLower(phrase.Line(text))
 	head := text[:min(len(text), 600)]
 	for _, k := range [][2]string{
 		{"gnu affero general public license", "AGPL-3.0"}, {"gnu lesser general public license", "LGPL"},

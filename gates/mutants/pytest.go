@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/mutants/mutant"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 const (
@@ -153,14 +154,12 @@ func near(of map[int][]string, from, to int) []string {
 	for line := from; line <= to; line++ {
 		ids = append(ids, of[line]...)
 	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
+	ids = lists.Unique(ids)
 	if len(ids) > 0 && ids[0] == "" {
 		for _, more := range of {
 			ids = append(ids, more...)
 		}
-		slices.Sort(ids)
-		ids = slices.Compact(ids)[1:]
+		ids = lists.Unique(ids)[1:]
 	}
 	if len(ids) <= mostNear && len(strings.Join(ids, " ")) <= mostNearLong {
 		return ids
@@ -170,6 +169,5 @@ func near(of map[int][]string, from, to int) []string {
 		name, _, _ := strings.Cut(id, "::")
 		files = append(files, path.Clean(name))
 	}
-	slices.Sort(files)
-	return slices.Compact(files)
+	return lists.Unique(files)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // test is a test in a file, on one side of the change.
@@ -240,7 +241,7 @@ func sameTitle(title, name string) bool {
 		for _, mark := range []string{testcode.GroupMark, " > ", " / ", "/"} {
 			s = strings.ReplaceAll(s, mark, " ")
 		}
-		return strings.Join(strings.Fields(s), " ")
+		return phrase.Line(s)
 	}
 	title, name = join(title), join(name)
 	if title == name {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -174,5 +175,5 @@ func (c Config) digest(version string) (string, error) {
 	data, err := json.Marshal(map[string]any{
 		"file": sum, "program": c.Command, "args": args, "settings": c.Settings, "version": version, "dir": c.Dir,
 	})
-	return fmt.Sprintf("%x", sha256.Sum256(data)), err
+	return checksum.SHA256(data), err
 }

@@ -2,8 +2,6 @@ package review
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +9,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/phrase"
 )
@@ -73,8 +72,7 @@ const (
 // file.
 func identity(f Finding, snippet string) string {
 	snippet = cmp.Or(snippet, f.Message)
-	sum := sha256.Sum256([]byte(strings.Join([]string{f.Rule, f.Path, phrase.Line(snippet)}, "\x00")))
-	return hex.EncodeToString(sum[:5])
+	return checksum.SHA256(strings.Join([]string{f.Rule, f.Path, phrase.Line(snippet)}, "\x00"))[:10]
 }
 
 // places numbers findings of one rule on equal lines of a file.

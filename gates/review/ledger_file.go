@@ -2,8 +2,6 @@ package review
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -67,8 +66,8 @@ func LedgerName(branch string) string {
 		return '-'
 	}, branch)
 	if name = strings.Trim(name, ".-"); name != branch || name == "" {
-		sum := sha256.Sum256([]byte(branch)) // feat/x and feat-x are two branches
-		name = cmp.Or(phrase.Cut(name, 60), "branch") + "-" + hex.EncodeToString(sum[:4])
+		// feat/x and feat-x are two branches.
+		name = cmp.Or(phrase.Cut(name, 60), "branch") + "-" + checksum.SHA256(branch)[:8]
 	}
 	return name + ".json"
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // report adds the findings to the report. A finding that the base had already is known: it is a remark, whatever the
@@ -56,7 +57,7 @@ func mark(found, old []gates.Finding, files []gates.File) {
 	key := func(f gates.Finding, texts map[string][]string) string {
 		text := ""
 		if lines := texts[f.Path]; f.Line > 0 && f.Line <= len(lines) {
-			text = strings.Join(strings.Fields(lines[f.Line-1]), " ")
+			text = phrase.Line(lines[f.Line-1])
 		}
 		return f.Rule + "\x00" + text + "\x00" + f.Message
 	}

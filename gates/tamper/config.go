@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/tamper/section"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 var (
@@ -128,7 +129,7 @@ func lowered(name string, o section.Section, was bool, a section.Section, is boo
 
 func fromTo(o section.Section, was bool, a section.Section, is bool) string {
 	short := func(s string) string {
-		s = strings.Join(strings.Fields(s), " ")
+		s = phrase.Line(s)
 		if len(s) > 60 {
 			return ""
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 var (
@@ -204,7 +205,7 @@ func pyUnit(body []string) Unit {
 		}
 		if !pyNothing.MatchString(l) {
 			u.Empty = false
-			u.Lines = append(u.Lines, strings.Join(strings.Fields(l), " "))
+			u.Lines = append(u.Lines, phrase.Line(l))
 		}
 		switch {
 		case trivialPython(l):

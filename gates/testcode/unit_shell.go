@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 var (
@@ -80,7 +81,7 @@ func shellUnit(lines []string, strict bool) Unit {
 		if strings.HasPrefix(strings.TrimSpace(l), "#") || strings.TrimSpace(l) == "" {
 			continue
 		}
-		u.Lines = append(u.Lines, strings.Join(strings.Fields(l), " "))
+		u.Lines = append(u.Lines, phrase.Line(l))
 		if !shNothing.MatchString(l) {
 			u.Empty = false
 		}
@@ -114,7 +115,7 @@ func readScript(file, text string) Sheet {
 			continue
 		}
 		u.Empty = false
-		u.Lines = append(u.Lines, strings.Join(strings.Fields(l), " "))
+		u.Lines = append(u.Lines, phrase.Line(l))
 		switch {
 		case txSkip.MatchString(l):
 			u.Skips++

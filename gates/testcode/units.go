@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Unit is a test, as read from its text.
@@ -115,7 +116,7 @@ func LineAt(text string, at int) int { return 1 + strings.Count(text[:min(at, le
 func squeeze(text string) []string {
 	var out []string
 	for l := range strings.Lines(text) {
-		if l = strings.Join(strings.Fields(l), " "); l != "" && strings.Trim(l, "{}();,") != "" {
+		if l = phrase.Line(l); l != "" && strings.Trim(l, "{}();,") != "" {
 			out = append(out, l)
 		}
 	}

@@ -338,23 +338,29 @@ func (p *Project) NoRuns() error {
 
 // PlanPath returns the name under which a run stores its plan. The path is relative if the plan is inside the
 // repository.
-func (p *Project) PlanPath(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
+func (p *Project) PlanPath(path string) string {
+	if rel, ok := Below(p.Repo.Root, path); ok {
+		return rel
 	}
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		abs = real
+	return resolved(path)
+}
+
+// Below returns the path of a file relative to root, with slashes and without symbolic links. It returns false for a
+// file that is not below root.
+func Below(root, path string) (string, bool) {
+	rel, err := filepath.Rel(resolved(root), resolved(path))
+	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel)
+}
+
+// resolved returns an absolute path, and follows symbolic links if the file exists.
+func resolved(path string) string {
+	if here, err := CurrentFolder(); err == nil && !filepath.IsAbs(path) {
+		path = filepath.Join(here, path)
 	}
-	root := p.Repo.Root
-	if real, err := filepath.EvalSymlinks(root); err == nil {
-		root = real
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
 	}
-	rel, err := filepath.Rel(root, abs)
-	if err != nil || strings.HasPrefix(rel, "..") {
-		return abs, nil
-	}
-	return filepath.ToSlash(rel), nil
+	return filepath.Clean(path)
 }
 
 // Word returns a file name as one word of a command that the user may paste into a shell.

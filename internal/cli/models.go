@@ -120,7 +120,7 @@ func ModelTrouble(ctx context.Context, err error) error {
 	case errors.Is(err, retrieve.ErrNoIndex):
 		return Usage(err, "run: runplan index")
 	case errors.As(err, &answer):
-		raw := ui.Cut(strings.Join(strings.Fields(redact.New(nil).String(redact.Clean(answer.Raw))), " "), 300, "…")
+		raw := ui.Brief(redact.New(nil).String(redact.Clean(answer.Raw)), 300)
 		return Named("answer-unusable", Fail(ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
 			"the complete answer is in .runplan/raw.sqlite; a larger model may follow the format"))
 	}

@@ -3,8 +3,6 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
@@ -269,8 +268,7 @@ func (p *Project) scripts(commands []trust.Executable) []trust.Executable {
 			return
 		}
 		if data, err := os.ReadFile(path); err == nil {
-			sum := sha256.Sum256(data)
-			sums[filepath.ToSlash(rel)] = hex.EncodeToString(sum[:])
+			sums[filepath.ToSlash(rel)] = checksum.SHA256(data)
 		}
 	}
 	for _, c := range commands {

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/checksum"
 )
 
 // Setting is one effective setting as a run stores it: a digest of its value, so that no secret is stored, and its
@@ -60,8 +62,7 @@ func (l *Loaded) Effective() map[string]Setting {
 }
 
 func sumOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])[:16]
+	return checksum.SHA256(text)[:16]
 }
 
 // tierName returns the present name of a tier in a tier setting, and the unchanged value of any other setting.

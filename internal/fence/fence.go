@@ -13,21 +13,22 @@ import (
 // Around puts a text into a fence that the text cannot close. It does not change the text; see [Clean] and [Hide]. The
 // info, such as a language, is on the opening line.
 func Around(info, text string) string {
-	longest, run := 3, 0
-	at := strings.IndexByte(text, '~')
-	if at < 0 {
-		at = len(text)
-	}
-	for i := at; i < len(text); i++ {
-		if text[i] != '~' {
+	row := strings.Repeat("~", max(3, Longest(text, '~'))+1)
+	return row + info + "\n" + text + "\n" + row + "\n"
+}
+
+// Longest returns the length of the longest row of mark in a text.
+func Longest(text string, mark byte) int {
+	longest, run := 0, 0
+	for i := strings.IndexByte(text, mark); i >= 0 && i < len(text); i++ {
+		if text[i] != mark {
 			run = 0
 			continue
 		}
 		run++
 		longest = max(longest, run)
 	}
-	row := strings.Repeat("~", longest+1)
-	return row + info + "\n" + text + "\n" + row + "\n"
+	return longest
 }
 
 // Foreign cleans a text, hides probable secrets, and fences it.

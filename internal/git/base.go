@@ -233,8 +233,7 @@ func conflicted(out string, sides ...string) []string {
 			paths[i] = strings.TrimSuffix(paths[i], "~"+strings.ReplaceAll(side, "/", "_"))
 		}
 	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
+	return lists.Unique(paths)
 }
 
 // Rebased applies the change from base to tree onto onto: a three-way merge of trees, each of which may be given as a

@@ -87,8 +87,7 @@ func (r *Repo) Untracked(ctx context.Context, paths []string) ([]string, error) 
 		}
 		return false
 	})
-	slices.Sort(found)
-	return slices.Compact(found), err
+	return lists.Unique(found), err
 }
 
 // present returns what the checkout has at a path: the path itself, a file on the way to it, or "".
@@ -154,8 +153,7 @@ func (r *Repo) InTheWay(ctx context.Context, target string) ([]string, error) {
 			found = append(found, p)
 		}
 	}
-	slices.Sort(found)
-	return slices.Compact(found), err
+	return lists.Unique(found), err
 }
 
 // FastForward merges commit into the branch that the user's checkout has, and writes its files. It refuses to overwrite

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -135,10 +136,7 @@ func (w *Workspace) rewrite(root *os.Root, ix *indexFile, list []Entry, size int
 			os.Remove(lock)
 		}
 	}()
-	at := map[string]int{}
-	for i, e := range ix.entries {
-		at[e.path] = i
-	}
+	at := lists.Index(ix.entries, func(e indexLine) string { return e.path })
 	gone := map[int]bool{}
 	var added []indexLine
 	for _, e := range list {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -114,9 +115,8 @@ func neutral(listing string) [][2]string {
 			foreign = append(foreign, key)
 		}
 	}
-	slices.Sort(foreign)
 	var list [][2]string
-	for _, key := range slices.Compact(foreign) {
+	for _, key := range lists.Unique(foreign) {
 		value, ok := users[key]
 		if !ok {
 			value = nothing(key)

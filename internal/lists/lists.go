@@ -70,8 +70,21 @@ func By[T any, K comparable](list []T, key func(T) K) map[K]T {
 	return out
 }
 
-// Unique returns the values in sorted order, each once.
-func Unique[T cmp.Ordered](list []T) []T { return slices.Compact(slices.Sorted(slices.Values(list))) }
+// Unique returns the values in sorted order, each once. It returns nil only for nil.
+func Unique[T cmp.Ordered](list []T) []T {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Median returns the middle value, or the mean of the two middle values. The list must not be empty.
+func Median[T ~int64 | ~float64](list []T) T {
+	list = slices.Sorted(slices.Values(list))
+	if n := len(list); n%2 == 0 {
+		return list[n/2-1] + (list[n/2]-list[n/2-1])/2
+	}
+	return list[len(list)/2]
+}
 
 // Index returns the indexes of the values by their keys. Of values with the same key it has the last one.
 func Index[T any, K comparable](list []T, key func(T) K) map[K]int {

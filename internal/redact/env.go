@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // AgentEnv selects the variables of environ that an agent may see: those that programs and tool chains need, and the
@@ -11,10 +13,7 @@ import (
 // its full name does. Variables that point git at another repository never pass.
 func AgentEnv(environ []string, allow []string) []string {
 	exact, prefixes := split(slices.Concat(strings.Fields(defaultAllow), allow))
-	last := map[string]int{} // a variable that is set twice counts as set last
-	for i, kv := range environ {
-		last[envName(kv)] = i
-	}
+	last := lists.Index(environ, envName) // a variable that is set twice counts as set last
 	out := []string{}
 	for i, kv := range environ {
 		name := envName(kv)

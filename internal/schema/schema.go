@@ -6,13 +6,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Schema is a compiled schema. It can check several documents, also concurrently.
@@ -55,9 +56,7 @@ func (s *Schema) Check(text []byte) error {
 	if !ok {
 		return err
 	}
-	places := leaves(wrong)
-	slices.Sort(places) // the validator visits properties in no fixed order
-	places = slices.Compact(places)
+	places := lists.Unique(leaves(wrong)) // the validator visits properties in no fixed order
 	if n := len(places); n > most {
 		places = append(places[:most], fmt.Sprintf("and %d more", n-most))
 	}

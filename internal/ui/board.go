@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/cells"
 )
 
 // Board is the content of a [Live] display: a heading, rows with states, and lines below them.
@@ -63,7 +65,7 @@ func (b Board) lines(f frame) []string {
 		}
 	}
 	for i, l := range out {
-		out[i] = Cut(l, f.width, f.style.Ellipsis())
+		out[i] = cells.Cut(l, f.width, f.style.Ellipsis())
 	}
 	return out
 }
@@ -241,10 +243,10 @@ func hidden(rows []Row) string {
 func (b Board) columns(f frame) columns {
 	var c columns
 	for _, r := range b.Rows {
-		c.number = max(c.number, Width(Sanitize(r.Number)))
-		c.label = max(c.label, Width(Sanitize(r.Label)))
-		c.state = max(c.state, Width(Sanitize(r.State)))
-		c.clock = max(c.clock, Width(r.clock(b, f)))
+		c.number = max(c.number, cells.Width(Sanitize(r.Number)))
+		c.label = max(c.label, cells.Width(Sanitize(r.Label)))
+		c.state = max(c.state, cells.Width(Sanitize(r.State)))
+		c.clock = max(c.clock, cells.Width(r.clock(b, f)))
 	}
 	if c.number > 0 {
 		c.number = min(c.number, max(4, f.width/8)) + 1
@@ -270,17 +272,18 @@ func (b Board) row(f frame, c columns, r Row) string {
 	if r.Tone == Busy && !b.Done && !r.Still {
 		icon = st.spinner(f.tick)
 	}
-	label := Pad(Cut(Sanitize(r.Label), c.label, st.Ellipsis()), c.label)
+	label := cells.Pad(cells.Cut(Sanitize(r.Label), c.label, st.Ellipsis()), c.label)
 	if c.number > 0 {
-		label = PadLeft(Cut(Sanitize(r.Number), c.number-1, st.Ellipsis()), c.number-1) + " " + label
+		label = cells.PadLeft(cells.Cut(Sanitize(r.Number), c.number-1, st.Ellipsis()), c.number-1) + " " + label
 	}
-	state := Pad(Cut(Sanitize(r.State), c.state, st.Ellipsis()), c.state)
+	state := cells.Pad(cells.Cut(Sanitize(r.State), c.state, st.Ellipsis()), c.state)
 	if r.Tone == Idle || r.Tone == Muted {
 		label, state = st.Faint(label), st.Faint(state)
 	} else {
 		state = st.Tone(r.Tone, state)
 	}
-	line := fmt.Sprintf("  %s %s  %s  %s", st.Tone(r.Tone, icon), label, state, st.Faint(PadLeft(r.clock(b, f), c.clock)))
+	clock := cells.PadLeft(r.clock(b, f), c.clock)
+	line := fmt.Sprintf("  %s %s  %s  %s", st.Tone(r.Tone, icon), label, state, st.Faint(clock))
 	for _, m := range r.Marks {
 		line += "  " + st.Tone(m.Tone, st.Icon(m.Tone)+" "+Sanitize(m.Text))
 	}

@@ -57,7 +57,7 @@ func (s *Status) draw(text string) {
 		return
 	}
 	s.shown = text != ""
-	_, _ = io.WriteString(s.out, "\r\x1b[2K"+Cut(Sanitize(text), s.width()-1, "…"))
+	_, _ = io.WriteString(s.out, "\r\x1b[2K"+Brief(text, s.width()-1))
 }
 
 // Close removes the line. A nil Status may be closed.

@@ -19,18 +19,8 @@ import (
 // space for each run of white space.
 func Sanitize(s string) string { return phrase.Line(redact.Clean(s)) }
 
-// Width returns the number of cells of s on a display. Escape codes have none.
-func Width(s string) int { return cells.Width(s) }
-
-// Cut shortens s to at most width cells, tail included, and keeps its colours balanced. If not even the tail fits,
-// the result is empty.
-func Cut(s string, width int, tail string) string { return cells.Cut(s, width, tail) }
-
-// Pad fills s with spaces on its right up to width cells.
-func Pad(s string, width int) string { return cells.Pad(s, width) }
-
-// PadLeft fills s with spaces on its left up to width cells.
-func PadLeft(s string, width int) string { return cells.PadLeft(s, width) }
+// Brief is [Sanitize], cut to at most width cells.
+func Brief(s string, width int) string { return cells.Cut(Sanitize(s), width, "…") }
 
 // Duration writes d for people: 850ms, 3.2s, 12s, 3m04s, 1h02m.
 func Duration(d time.Duration) string {
@@ -79,7 +69,7 @@ func Table(w io.Writer, header []string, rows [][]string) error {
 			if i == len(width) {
 				width = append(width, 0)
 			}
-			width[i] = max(width[i], Width(cell))
+			width[i] = max(width[i], cells.Width(cell))
 		}
 	}
 	if room := ColumnsOf(w); room > 0 {
@@ -160,7 +150,7 @@ func writeRow(b *strings.Builder, row []string, width []int, right []bool) {
 	parts, tall := make([][]string, len(row)), 1
 	for i, cell := range row {
 		parts[i] = []string{cell}
-		if Width(cell) > width[i] {
+		if cells.Width(cell) > width[i] {
 			broken := cells.Words(cell, width[i], 0, 0) // between words; Hardwrap breaks words that are wider
 			parts[i] = strings.Split(ansi.Hardwrap(broken, width[i], true), "\n")
 		}
@@ -177,9 +167,9 @@ func writeRow(b *strings.Builder, row []string, width []int, right []bool) {
 				line.WriteString(columnGap)
 			}
 			if i < len(right) && right[i] {
-				line.WriteString(PadLeft(cell, width[i]))
+				line.WriteString(cells.PadLeft(cell, width[i]))
 			} else {
-				line.WriteString(Pad(cell, width[i]))
+				line.WriteString(cells.Pad(cell, width[i]))
 			}
 		}
 		b.WriteString(strings.TrimRight(line.String(), " "))

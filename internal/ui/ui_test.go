@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/internal/cells"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -110,8 +112,8 @@ func TestBoardFitsAnySize(t *testing.T) {
 					t.Fatalf("%d lines on %d by %d", len(lines), width, height)
 				}
 				for _, l := range lines {
-					if Width(l) > width {
-						t.Fatalf("line of %d cells on %d by %d: %q", Width(l), width, height, l)
+					if cells.Width(l) > width {
+						t.Fatalf("line of %d cells on %d by %d: %q", cells.Width(l), width, height, l)
 					}
 				}
 			}

@@ -45,7 +45,7 @@ func (w *Wrapper) Write(p []byte) (int, error) {
 			b.WriteByte('\n')
 			w.at = 0
 		} else {
-			w.at += Width(line[strings.LastIndexAny(line, "\r\n")+1:])
+			w.at += cells.Width(line[strings.LastIndexAny(line, "\r\n")+1:])
 		}
 	}
 	if _, err := io.WriteString(w.To, b.String()); err != nil {

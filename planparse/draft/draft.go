@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -115,9 +116,9 @@ const maxTitle = 120
 
 // Title returns text as one line that is valid in a plan's heading. It returns "" if no text remains.
 func Title(text, none string) string {
-	text = image.ReplaceAllString(strings.Join(strings.Fields(fence.Line(text)), " "), "$1")
+	text = image.ReplaceAllString(phrase.Line(fence.Line(text)), "$1")
 	text = link.ReplaceAllString(text, "$1")
-	text = strings.Join(strings.Fields(strings.Map(withoutMarks, underscores(text))), " ")
+	text = phrase.Line(strings.Map(withoutMarks, underscores(text)))
 	text = strings.TrimLeftFunc(text, func(r rune) bool { return !isWord(r) })
 	if utf8.RuneCountInString(text) > maxTitle {
 		text = strings.TrimSpace(string([]rune(text)[:maxTitle-1])) + "…"

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 var reference = lazyre.New(`(?i)(?:§+|\bsections?|\b(phases?|steps?|stages?|parts?|milestones?))\s*(\d+(?:\.\d+)*[a-z]?)`)
@@ -30,8 +31,7 @@ func (d *document) order() {
 				}
 			}
 		}
-		slices.Sort(b.DependsOn)
-		b.DependsOn = d.needed(slices.Compact(b.DependsOn))
+		b.DependsOn = d.needed(lists.Unique(b.DependsOn))
 	}
 }
 

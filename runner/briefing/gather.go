@@ -115,8 +115,7 @@ func filesOf(list []Commit, batch string) []string {
 			out = append(out, c.Files...)
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return lists.Unique(out)
 }
 
 // mostCommits limits how many commits of a run are read.

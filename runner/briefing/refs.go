@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -187,8 +188,7 @@ func (o *objects) read(ctx context.Context) error {
 	if len(hashes) == 0 {
 		return nil
 	}
-	slices.Sort(hashes)
-	blobs, err := o.repo.ReadObjects(ctx, slices.Compact(hashes))
+	blobs, err := o.repo.ReadObjects(ctx, lists.Unique(hashes))
 	if err != nil {
 		return fmt.Errorf("read what context_refs names at %s: %w", git.Short(o.commit), err)
 	}

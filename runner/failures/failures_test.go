@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 func day(d int) time.Time { return time.Date(2026, 3, d, 12, 0, 0, 0, time.UTC) }
@@ -268,11 +270,11 @@ func TestSimilarityAtLimit(t *testing.T) {
 		got, err := s.Match(strings.ToUpper(a), 0.6)
 		must(t, err)
 		if (len(got) == 1) != tt.match {
-			t.Errorf("%d of %d (%.4f): %v, want a match: %v", tt.common, tt.all, similarity(set(words(a)), set(words(b))), got,
+			t.Errorf("%d of %d (%.4f): %v, want a match: %v", tt.common, tt.all, similarity(lists.Unique(words(a)), lists.Unique(words(b))), got,
 				tt.match)
 		}
 	}
-	if similarity(set(words("Batch 1")), set(words("Batch 2"))) != 0 {
+	if similarity(lists.Unique(words("Batch 1")), lists.Unique(words("Batch 2"))) != 0 {
 		t.Error("titles without words must not match")
 	}
 }

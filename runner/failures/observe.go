@@ -282,10 +282,6 @@ func batchNumber(w string) bool {
 	return len(number) <= 2 || before == 1 && number[0] == '0'
 }
 
-func set(list []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(list)))
-}
-
 // similarity returns the similarity of two titles by their sorted words, from 0 to 1: the share of common words.
 // Titles without words match none.
 func similarity(a, b []string) float64 {

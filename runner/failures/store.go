@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // FileName is the name of the file in the log folder.
@@ -130,8 +131,8 @@ func (s *Store) Match(title string, threshold float64) ([]Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	mine := set(words(title))
-	like := func(p Pattern) float64 { return similarity(mine, set(words(p.Title))) }
+	mine := lists.Unique(words(title))
+	like := func(p Pattern) float64 { return similarity(mine, lists.Unique(words(p.Title))) }
 	all = slices.DeleteFunc(all, func(p Pattern) bool { l := like(p); return l == 0 || l < threshold })
 	slices.SortStableFunc(all, func(a, b Pattern) int {
 		return cmp.Or(cmp.Compare(like(b), like(a)), cmp.Compare(b.Frequency, a.Frequency), cmp.Compare(a.Title, b.Title),
@@ -201,9 +202,9 @@ func keyOf(title, failureType string) (pattern, kind string) {
 
 // find returns the index of the row with the same words and failure type, or -1.
 func find(rows []row, pattern, kind string) int {
-	mine := set(words(pattern))
+	mine := lists.Unique(words(pattern))
 	return slices.IndexFunc(rows, func(r row) bool {
-		return r.raw == nil && strings.EqualFold(r.Type, kind) && slices.Equal(set(words(r.Title)), mine)
+		return r.raw == nil && strings.EqualFold(r.Type, kind) && slices.Equal(lists.Unique(words(r.Title)), mine)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
 )
@@ -129,9 +130,9 @@ func TestPlanTextIsTheAcceptedOne(t *testing.T) {
 	}
 	check("# Shop\n", true)
 	text := "# Shop, changed\n"
-	file := l.PlanCopy("r", Sum([]byte(text)))
+	file := l.PlanCopy("r", checksum.SHA256(text))
 	write(t, j, "r", 2, "plan.changed", fmt.Sprintf(`{"seq":2,"run":"r","kind":"plan.changed","log":%q,"fingerprint":%q}`,
-		l.Rel(file), Sum([]byte(text))))
+		l.Rel(file), checksum.SHA256(text)))
 	check("# Shop\n", false)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
 		t.Fatal(err)

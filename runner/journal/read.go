@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
 )
@@ -86,7 +87,7 @@ func PlanText(ctx context.Context, j *store.Journal, l Layout, run string) (text
 		}
 	}
 	if copied.Log != "" {
-		if text, err := l.Read(copied.Log, MaxFile); err == nil && Sum(text) == copied.Fingerprint {
+		if text, err := l.Read(copied.Log, MaxFile); err == nil && checksum.SHA256(text) == copied.Fingerprint {
 			return text, true, nil
 		}
 	}

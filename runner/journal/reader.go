@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
@@ -34,7 +35,7 @@ var ErrFileChanged = errors.New("the file differs from the journal")
 // hash must be the same; otherwise the error is [ErrFileChanged].
 func (l Layout) Attached(e runner.Event, file string, limit int) ([]byte, error) {
 	data, err := l.Read(l.Rel(filepath.Join(l.AttemptOf(e), file)), limit)
-	if sum := e.Sums[file]; err == nil && sum != "" && Sum(data) != sum {
+	if sum := e.Sums[file]; err == nil && sum != "" && checksum.SHA256(data) != sum {
 		err = ErrFileChanged
 	}
 	if err != nil {
@@ -49,7 +50,7 @@ func (l Layout) SumFiles(dir string, names ...string) map[string]string {
 	sums := map[string]string{}
 	for _, name := range names {
 		if data, err := l.Read(l.Rel(filepath.Join(dir, name)), MaxFile); err == nil {
-			sums[name] = Sum(data)
+			sums[name] = checksum.SHA256(data)
 		}
 	}
 	return sums

@@ -1,13 +1,13 @@
 package journal
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -64,7 +64,7 @@ var ErrReceiptChanged = errors.New("the receipt differs from the journal")
 func (l Layout) ReadReceipt(run, batch, sum string) (Receipt, error) {
 	var r Receipt
 	data, err := l.Read(l.Rel(l.Receipt(run, batch)), MaxFile)
-	if err == nil && (Sum(data) != sum || json.Unmarshal(data, &r) != nil) {
+	if err == nil && (checksum.SHA256(data) != sum || json.Unmarshal(data, &r) != nil) {
 		err = ErrReceiptChanged
 	}
 	if err != nil {
@@ -72,9 +72,6 @@ func (l Layout) ReadReceipt(run, batch, sum string) (Receipt, error) {
 	}
 	return r, nil
 }
-
-// Sum returns the SHA-256 of a text in hexadecimal, as the journal stores it.
-func Sum(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // BatchDigest is the short form of a batch's digest that a run stores. It is long enough to detect a change, and short
 // enough for the events of a plan with a thousand batches.

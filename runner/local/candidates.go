@@ -73,11 +73,11 @@ func (w *work) inherit(c runner.Command, number int) {
 		w.Note(fmt.Sprintf("the critique of candidate %d of batch %s could not be copied to the batch: %v", number, c.Batch,
 			err))
 	}
-	w.sights.Delete(c.Batch)
+	w.outsideReports.Delete(c.Batch)
 	place := c
 	place.Slot = &runner.Slot{Number: number}
-	if seen, ok := w.sights.Load(place.Place()); ok {
-		w.sights.Store(c.Batch, seen)
+	if seen, ok := w.outsideReports.Load(place.Place()); ok {
+		w.outsideReports.Store(c.Batch, seen)
 	}
 }
 

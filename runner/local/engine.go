@@ -43,9 +43,7 @@ type Config struct {
 	Baseline    bool // failures that the base has too do not count against a batch
 	GateTimeout time.Duration
 	Format      bool
-	Copy        []string
-	Setup       string
-	SetupTime   time.Duration
+	Setup       Setup         // of workspaces; the driver sets Env, Reaper and Grace
 	MaxTime     time.Duration // of this session; 0 is no limit
 	Environ     []string      // the user's environment; agents and gates get a part of it
 	Secrets     []string      // KEY=VALUE of settings and copied files; redacted from all stored text
@@ -170,10 +168,11 @@ func (e *Engine) open(ctx context.Context, run string, info runner.Info) *sessio
 		refs: newRefs(), before: newReports(), proofs: newProofs()}
 	s.work.failures = failures.Open(e.Layout.FailurePatterns(), s.note)
 	s.watch = failures.Observer{Store: s.work.failures, LineCounts: e.Repo.LineCounts}
+	setup := e.Setup
+	setup.Env, setup.Reaper, setup.Grace = s.work.agentEnv(e.Layout.Temp(run)), e.Reaper, e.Limits.Grace
 	s.work.pool = &Pool{
 		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs,
-		setup: Setup{Copy: e.Copy, Command: e.Setup, Timeout: e.SetupTime, Env: s.work.agentEnv(e.Layout.Temp(run)),
-			Reaper: e.Reaper, Grace: e.Limits.Grace},
+		setup: setup,
 	}
 	return s
 }

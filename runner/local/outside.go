@@ -15,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -91,7 +92,7 @@ func (w *work) lookSettings(into map[string]string) error {
 			into[at] = stampOf(path)
 			if err == nil && d.Type().IsRegular() {
 				if data, err := os.ReadFile(path); err == nil {
-					into[at] = journal.Sum(data)
+					into[at] = checksum.SHA256(data)
 				}
 			}
 			return nil // an unreadable file keeps its stamp
@@ -203,7 +204,7 @@ func differing[V comparable](a, b map[string]V) []string {
 // then completes e.
 func (w *work) watched(e *runner.Event, c runner.Command, before outside, seen func() (outside, error),
 	shared []change) bool {
-	w.sights.Delete(c.Place())
+	w.outsideReports.Delete(c.Place())
 	if literal(w.Agent) {
 		return false
 	}
@@ -215,7 +216,7 @@ func (w *work) watched(e *runner.Event, c runner.Command, before outside, seen f
 		for _, f := range rep.Findings {
 			w.Note("batch " + c.Batch + ": " + f.Message)
 		}
-		w.sights.Store(c.Place(), rep)
+		w.outsideReports.Store(c.Place(), rep)
 		return false
 	}
 	first := lists.First(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
@@ -228,7 +229,7 @@ func (w *work) watched(e *runner.Event, c runner.Command, before outside, seen f
 
 // seenOutside returns the outside changes of a batch's agent that did not end its attempt.
 func (w *work) seenOutside(batch string) []gates.Report {
-	if rep, ok := w.sights.LoadAndDelete(batch); ok {
+	if rep, ok := w.outsideReports.LoadAndDelete(batch); ok {
 		return []gates.Report{rep.(gates.Report)}
 	}
 	return nil

@@ -127,8 +127,7 @@ func (p *Pool) included() (from *os.Root, files []string, err error) {
 			return nil, nil, errors.Join(err, from.Close())
 		}
 	}
-	slices.Sort(files)
-	return from, slices.Compact(files), nil
+	return from, lists.Unique(files), nil
 }
 
 // CopyGlobs returns the globs of the files that workspaces of the repository at root get: those of the settings, and

@@ -207,9 +207,9 @@ func (w *work) learn(ctx context.Context, rooms *Rooms, commit string, tell bool
 }
 
 type redAt struct {
-	gate    gates.Info
-	finding gates.Finding
-	beside  bool // other tests of the same suite passed, or the gate is a linter
+	gate     gates.Info
+	finding  gates.Finding
+	suiteRan bool // other tests of the same suite passed, or the gate is a linter
 }
 
 // redWords describes the failures at the base and the batches that must correct them.
@@ -235,7 +235,7 @@ func (w *work) redWords(at string, red []redAt) string {
 	rest := red
 	if nameless := slices.DeleteFunc(slices.Clone(red),
 		func(r redAt) bool {
-			return baseline.Tells(r.finding) || r.beside && baseline.Unbuilt(r.finding)
+			return baseline.Tells(r.finding) || r.suiteRan && baseline.Unbuilt(r.finding)
 		}); len(nameless) > 0 {
 		who := "each batch"
 		if !slices.ContainsFunc(nameless, func(r redAt) bool { return !r.gate.Nested() }) {

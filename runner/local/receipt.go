@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
@@ -115,7 +116,7 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 		return "", "", err
 	}
 	data = append(data, '\n')
-	return path, journal.Sum(data), writeFile(path, data)
+	return path, checksum.SHA256(data), writeFile(path, data)
 }
 
 // verify compares the journal's merged batches with the run branch, and returns an event for each that is

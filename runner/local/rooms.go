@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner/journal"
@@ -44,8 +45,7 @@ func roomsOf(home string, repo *git.Repo, l journal.Layout) string {
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
 	}
-	sum := sha256.Sum256([]byte(repo.Common))
-	return filepath.Join(home, "rooms", hex.EncodeToString(sum[:4]))
+	return filepath.Join(home, "rooms", checksum.SHA256(repo.Common)[:8])
 }
 
 // takeRooms makes the first folder for rooms that no other process uses, and locks it. Later runs of the repository

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
@@ -161,13 +162,13 @@ func (s *session) replan(info runner.Info) error {
 		return nil
 	}
 	text := []byte(s.work.redact.String(string(s.PlanText)))
-	path := s.Layout.PlanCopy(s.run, journal.Sum(text))
+	path := s.Layout.PlanCopy(s.run, checksum.SHA256(text))
 	if err := writeFile(path, text); err != nil {
 		return fmt.Errorf("keep a copy of the changed plan: %w", err)
 	}
 	_, err := s.record(runner.Event{
 		Kind: runner.PlanChanged, Job: &info, Anew: s.Change.Anew, Reports: s.work.trim([]gates.Report{s.Change.Report}),
-		Log: s.Layout.Rel(path), Fingerprint: journal.Sum(text),
+		Log: s.Layout.Rel(path), Fingerprint: checksum.SHA256(text),
 	})
 	for _, b := range info.Batches {
 		s.digests[b.Key] = b.Digest

@@ -31,11 +31,11 @@ type keeper struct {
 
 // shift is one running program of a batch: an agent, gates, or a commit with its hooks.
 type shift struct {
-	of     string   // its name in messages
-	dir    string   // folder for files that are moved aside
-	own    string   // settings of the agent's workspace, as a path in the git folder
-	beside bool     // other programs ran too, so no change can be attributed to this one
-	found  []change // its changes before other programs started
+	of         string   // its name in messages
+	dir        string   // folder for files that are moved aside
+	own        string   // settings of the agent's workspace, as a path in the git folder
+	concurrent bool     // other programs ran too, so no change can be attributed to this one
+	found      []change // its changes before other programs started
 }
 
 // change is one changed file of the git folder, or one changed setting of a tool.
@@ -93,13 +93,13 @@ func (w *work) join() {
 	}
 	first := k.busy[0]
 	changes := w.settle(first)
-	if len(k.busy) == 1 && !first.beside {
+	if len(k.busy) == 1 && !first.concurrent {
 		first.found = append(first.found, changes...)
 	} else {
 		w.tell(first, changes)
 	}
 	for _, s := range k.busy {
-		s.beside = true
+		s.concurrent = true
 	}
 }
 
@@ -112,9 +112,9 @@ func (w *work) begin(s *shift, fresh bool) {
 	k := &w.keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s.beside = len(k.busy) > 0
+	s.concurrent = len(k.busy) > 0
 	switch {
-	case s.beside:
+	case s.concurrent:
 		w.join()
 	case fresh || k.ref == nil:
 		w.record(s)
@@ -175,7 +175,7 @@ func (w *work) end(s *shift) []change {
 	}
 	changes := w.settle(s)
 	k.busy = slices.Delete(k.busy, i, i+1)
-	if s.beside {
+	if s.concurrent {
 		w.tell(s, changes)
 		changes = nil
 	}
@@ -186,7 +186,7 @@ func (w *work) end(s *shift) []change {
 func (w *work) adopt(s *shift) {
 	k := &w.keeper
 	k.mu.Lock()
-	if !s.beside && len(k.busy) == 1 && k.busy[0] == s {
+	if !s.concurrent && len(k.busy) == 1 && k.busy[0] == s {
 		w.record(s)
 	}
 	k.mu.Unlock()
@@ -197,7 +197,7 @@ func (w *work) adopt(s *shift) {
 func (w *work) tell(s *shift, changes []change) {
 	for _, c := range changes {
 		who := "several programs were running, so the author is unknown and no attempt fails for it"
-		if !s.beside {
+		if !s.concurrent {
 			who = "it was found before " + s.of
 		}
 		w.Note(fmt.Sprintf("%s changed: %s; %s", c.path(), c.effect(), who))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
@@ -150,8 +151,7 @@ func (w *work) usualCost(ctx context.Context) *float64 {
 	if len(known) == 0 {
 		return nil
 	}
-	slices.Sort(known)
-	return &known[len(known)/2]
+	return new(lists.Median(known))
 }
 
 // Judge compares the candidates of a tournament: it names the winner, or says that there is no clear one (SAMP-05

@@ -248,8 +248,7 @@ func (w *work) changesOf(ctx context.Context, c runner.Command) (*git.Compared, 
 	compared := w.Repo.Compare(c.Base, c.Tree)
 	entries, err := compared.Entries(ctx)
 	paths := lists.Map(entries, func(e git.Entry) string { return e.Path })
-	slices.Sort(paths)
-	return compared, slices.Compact(paths), err
+	return compared, lists.Unique(paths), err
 }
 
 // roomReport reports the changes to the files of a room during its gates.

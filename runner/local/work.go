@@ -60,11 +60,11 @@ type work struct {
 	crossed sync.Map // batch and attempt → map[int]sampling.Evidence
 	firsts  sync.Map // batch → *sync.Mutex of the tests written first
 	// id of a command → runner.Event of the agent that wrote the tests before it
-	wroteFirst sync.Map
-	meter      meter
-	sights     sync.Map // batch → gates.Report of its agent's changes outside
-	keeper     keeper   // files that control git in all worktrees
-	ahead      sync.Once
+	wroteFirst     sync.Map
+	meter          meter
+	outsideReports sync.Map // batch → gates.Report of its agent's changes outside
+	keeper         keeper   // files that control git in all worktrees
+	ahead          sync.Once
 
 	starting starting
 
@@ -315,13 +315,13 @@ func (m *meter) begin(id string) func(float64) float64 {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.cost[id] = max(m.cost[id], usd)
-		beside := 0.0
+		concurrent := 0.0
 		for other, cost := range m.cost {
 			if other != id && !before[other] {
-				beside += cost
+				concurrent += cost
 			}
 		}
-		return beside
+		return concurrent
 	}
 }
 

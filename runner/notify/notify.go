@@ -31,7 +31,7 @@ type Notifier struct {
 	told    []string        // failure reasons sent in this session
 	asked   []string        // questions to a person already sent
 	session int             // number of starts and resumes of the run
-	book    ledger.Ledger
+	costs   ledger.Ledger
 	spent   ledger.Sum
 	url     string
 
@@ -234,12 +234,12 @@ func (n *Notifier) finished(e runner.Event, tell func(Kind, string)) {
 
 // spend adds the cost of an attempt or review, and reports whether 80 % of the budget is used.
 func (n *Notifier) spend(e runner.Event) bool {
-	n.book.Event(e)
-	if len(n.book.Lines) == 0 {
+	n.costs.Event(e)
+	if len(n.costs.Lines) == 0 {
 		return false
 	}
-	n.spent.Add(n.book.Lines)
-	n.book.Lines = n.book.Lines[:0]
+	n.spent.Add(n.costs.Lines)
+	n.costs.Lines = n.costs.Lines[:0]
 	cost := n.spent.Known()
 	return cost != nil && n.info.MaxCostUSD > 0 && *cost >= 0.8*n.info.MaxCostUSD
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/svg"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
@@ -106,7 +107,7 @@ func (s *site) learn(ctx context.Context) (*learned, error) {
 
 func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
 	var w report.Watch
-	var book ledger.Ledger
+	var costs ledger.Ledger
 	var events []runner.Event
 	for e, err := range journal.Events(ctx, s.hub.journal, run, 0) {
 		if err != nil {
@@ -115,7 +116,7 @@ func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
 		if err := w.Apply(e); err != nil {
 			return nil // another runplan wrote it, and the list says so
 		}
-		book.Event(e)
+		costs.Event(e)
 		e.Job, e.Reports, e.Scores, e.Slots = nil, []gates.Report(nil), nil, nil // only the outcome is needed
 		events = append(events, e)
 	}
@@ -127,7 +128,7 @@ func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
 	s.hub.standing(&sum)
 	s.hub.mu.Unlock()
 	c.metrics.Add(sum, events)
-	c.lines = append(c.lines, book.Lines...)
+	c.lines = append(c.lines, costs.Lines...)
 	for i, b := range sum.Batches {
 		if i >= len(info.Batches) || info.Batches[i].ExpectMS <= 0 || b.State != string(runner.Passed) || b.DurationMS <= 0 {
 			continue
@@ -140,11 +141,6 @@ func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
 		c.expect[class].real = append(c.expect[class].real, b.DurationMS)
 	}
 	return nil
-}
-
-func median(of []int64) int64 {
-	sorted := slices.Sorted(slices.Values(of))
-	return sorted[len(sorted)/2]
 }
 
 func (s *site) showLearning(w http.ResponseWriter, r *http.Request) {
@@ -170,7 +166,7 @@ func (s *site) showLearning(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, class := range slices.Sorted(maps.Keys(c.expect)) {
 		e := c.expect[class]
-		want, real := median(e.expected), median(e.real)
+		want, real := lists.Median(e.expected), lists.Median(e.real)
 		v.Expected = append(v.Expected,
 			expectRow{class, len(e.real), millis(want), millis(real), fmt.Sprintf("%.1f×", float64(real)/float64(want))})
 	}
@@ -282,10 +278,7 @@ type node struct {
 // critical returns the indexes of the batches on the critical path of the plan: by estimated durations, or by actual
 // durations after the run. Without estimates, all batches count the same.
 func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int {
-	index := map[string]int{}
-	for i, b := range batches {
-		index[b.Key] = i
-	}
+	index := lists.Index(batches, func(b runner.BatchSummary) string { return b.Key })
 	weight, needs := make([]int64, len(batches)), make([][]int, len(batches))
 	for i, b := range batches {
 		if i < len(info.Batches) {

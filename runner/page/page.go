@@ -75,7 +75,7 @@ func newSite(o Options) *site {
 		"time":     func(t time.Time) string { return t.In(o.Zone).Format("2006-01-02 15:04") },
 		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"hour":     func(t time.Time) string { return t.In(o.Zone).Format("15:04:05") },
-		"line":     func(s string) string { return strings.Join(strings.Fields(s), " ") },
+		"line":     phrase.Line,
 		"duration": millis,
 		"findings": func(list []found) gateView {
 			return gateView{Findings: list[:min(len(list), maxFindings)], More: max(0, len(list)-maxFindings)}

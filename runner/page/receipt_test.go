@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/journal"
 )
 
 // The page of a batch shows its receipt only if it is the one of the journal.
@@ -26,7 +26,7 @@ func TestBatchPageRefusesChangedReceipt(t *testing.T) {
 	}
 	write(text)
 	b.add(runner.Event{Kind: runner.Merged, Command: "1/r1-c3/merge", Batch: "1", Attempt: 1, Outcome: runner.OutcomeOK,
-		Commit: "c0ffee", Receipt: b.layout.Rel(file), Fingerprint: journal.Sum([]byte(text))})
+		Commit: "c0ffee", Receipt: b.layout.Rel(file), Fingerprint: checksum.SHA256(text)})
 	h := b.pages(Waiting{})
 	page := "/run/" + b.run + "/batch/1"
 	if html := get(t, h, "GET", page, 200); !strings.Contains(html, "tests pass") {

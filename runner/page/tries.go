@@ -34,7 +34,7 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 		return nil, nil, nil
 	}
 	var all story.Attempts
-	var book ledger.Ledger
+	var costs ledger.Ledger
 	for e, err := range journal.Events(ctx, f.journal, f.run, f.first) {
 		if err != nil {
 			return nil, nil, err
@@ -43,14 +43,14 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 			break
 		}
 		if e.Batch == f.key {
-			book.Event(e)
+			costs.Event(e)
 			all.Apply(e)
 		}
 	}
 	list := all.Of(f.key)
 	out := lists.Map(list[max(0, len(list)-maxTries):],
-		func(a *story.Attempt) try { return s.tryOf(f, *a, book.Lines) })
-	return out, book.Lines, nil
+		func(a *story.Attempt) try { return s.tryOf(f, *a, costs.Lines) })
+	return out, costs.Lines, nil
 }
 
 // tryOf describes an attempt, with its part of the costs.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
-	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/journal"
@@ -199,7 +199,7 @@ func (v *reviewView) pass(p review.Pass) {
 	}
 	if len(list) == 0 && p.Status != gates.Fail && p.Status != gates.Errored {
 		note, _, _ := strings.Cut(p.Note, "\n")
-		v.Quiet = append(v.Quiet, quiet{name, strings.TrimSuffix(string(p.Status)+", "+ui.Cut(note, 200, "…"), ", ")})
+		v.Quiet = append(v.Quiet, quiet{name, strings.TrimSuffix(string(p.Status)+", "+cells.Cut(note, 200, "…"), ", ")})
 		return
 	}
 	g := gateViewOf(name, p.Report, list)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
@@ -176,7 +177,7 @@ func lastWords(e runner.Event) string {
 	if last == "" || strings.Contains(e.Reason, last) {
 		return ""
 	}
-	return "; its last output: " + ui.Cut(last, maxLastWords, "…")
+	return "; its last output: " + cells.Cut(last, maxLastWords, "…")
 }
 
 // firstFinding returns the first finding of a failed gate, errors before the rest.

@@ -50,19 +50,19 @@ func outsideOf(a *story.Attempt) (out []finding) {
 	return out
 }
 
-// sight lists an agent's changes outside its workspace in a successful attempt.
-type sight struct {
+// outsideChange lists an agent's changes outside its workspace in a successful attempt.
+type outsideChange struct {
 	Batch, Title, Attempt string
 	Findings              []finding
 }
 
-// sights returns the outside changes of successful attempts. Those of failed attempts are part of the failure.
-func sights(s runner.Summary, past *Past) []sight {
-	var out []sight
+// outsideChanges returns the outside changes of successful attempts. Those of failed attempts are part of the failure.
+func outsideChanges(s runner.Summary, past *Past) []outsideChange {
+	var out []outsideChange
 	for _, b := range s.Batches {
 		for _, a := range past.of(b.Key) {
 			if found := outsideOf(a); len(found) > 0 && !a.Failed() {
-				out = append(out, sight{ui.Sanitize(b.Number), ui.Sanitize(b.Title), by(a, attemptName(a)), found})
+				out = append(out, outsideChange{ui.Sanitize(b.Number), ui.Sanitize(b.Title), by(a, attemptName(a)), found})
 			}
 		}
 	}
@@ -218,10 +218,10 @@ func (p *Past) waited(batch string) string {
 	return ""
 }
 
-// lanes returns the rows of the timeline, or none without events.
-func (p *Past) lanes(s runner.Summary) (lanes []lane, total int64) {
+// timelineRows returns the rows of the timeline, or none without events.
+func (p *Past) timelineRows(s runner.Summary) (rows []timelineRow, total int64) {
 	if p == nil {
 		return nil, 0
 	}
-	return lanesOf(p.course, s), p.course.Total
+	return timelineRows(p.course, s), p.course.Total
 }

@@ -49,7 +49,7 @@ type view struct {
 	Batches         []batchView
 	Totals          string
 	Troubles        []troubles
-	Sights          []sight
+	OutsideChanges  []outsideChange
 	Asked           []fact // items that wait for a person
 	Review          string
 	Passes          []fact // of the final review
@@ -113,7 +113,7 @@ func viewOf(s runner.Summary, past *Past) view {
 			v.Receipts = append(v.Receipts, fact{b.Number + " " + b.Title, ui.Sanitize(x.Receipt)})
 		}
 	}
-	v.Sights, v.Promises = sights(s, past), promises(s)
+	v.OutsideChanges, v.Promises = outsideChanges(s, past), promises(s)
 	for _, w := range s.Waiting {
 		v.Asked = append(v.Asked, fact{"runplan approve " + ui.Sanitize(w.ID), ui.Sanitize(w.Question)})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
@@ -53,7 +54,7 @@ func (p *Printer) Lines(e runner.Event) []Line {
 	_ = p.watch.Apply(e)
 	var out []Line
 	say := func(t ui.Tone, format string, args ...any) {
-		out = append(out, Line{t, ui.Cut(ui.Sanitize(fmt.Sprintf(format, args...)), maxLine, "…")})
+		out = append(out, Line{t, ui.Brief(fmt.Sprintf(format, args...), maxLine)})
 	}
 	switch e.Kind {
 	case runner.RunStarted:
@@ -174,7 +175,7 @@ func (p *Printer) ending(e runner.Event) []Line {
 		out = append(out, Line{ui.Muted, "gates skipped: " + strings.Join(skipped, " · ")})
 	}
 	if e.Reason != "" && e.Reason != stopWord(e.Outcome) && (!p.Brief || e.Outcome == runner.OutcomeOK) {
-		out = append(out, Line{o.Tone, ui.Cut("reason: "+ui.Sanitize(e.Reason), maxLine, "…")})
+		out = append(out, Line{o.Tone, cells.Cut("reason: "+ui.Sanitize(e.Reason), maxLine, "…")})
 	}
 	return out
 }
@@ -201,7 +202,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 	say := func(t ui.Tone, format string, args ...any) {
 		text := ui.Sanitize(name + ": " + fmt.Sprintf(format, args...))
 		p.last[e.Batch] = text
-		out = append(out, Line{t, ui.Cut(text, maxLine, "…")})
+		out = append(out, Line{t, cells.Cut(text, maxLine, "…")})
 	}
 	b := p.find(e.Batch)
 	switch e.Kind {
@@ -327,7 +328,7 @@ func (p *Printer) name(key, title string) string {
 	}
 	s := "batch " + ui.Sanitize(b.Number)
 	if title = ui.Sanitize(title); title != "" {
-		s += " (" + ui.Cut(title, 40, "…") + ")"
+		s += " (" + cells.Cut(title, 40, "…") + ")"
 	}
 	return s
 }

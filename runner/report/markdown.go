@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -53,7 +54,7 @@ func Markdown(s runner.Summary, past *Past) string {
 		}
 	}
 	markdownPromises(&b, s)
-	markdownSights(&b, sights(s, past))
+	markdownOutsideChanges(&b, outsideChanges(s, past))
 	reviews(&b, s)
 	receipts(&b, s)
 	if steps := nextSteps(s); len(steps) > 0 {
@@ -95,9 +96,9 @@ func markdownFailure(b *strings.Builder, x runner.BatchSummary, f failure) {
 	}
 }
 
-// markdownSights writes the changes outside the workspaces. They did not fail an attempt, because another program may
-// have made them, but a person should check them.
-func markdownSights(b *strings.Builder, list []sight) {
+// markdownOutsideChanges writes the changes outside the workspaces. They did not fail an attempt, because another
+// program may have made them, but a person should check them.
+func markdownOutsideChanges(b *strings.Builder, list []outsideChange) {
 	if len(list) > 0 {
 		b.WriteString("\n## Outside of the workspaces\n")
 	}
@@ -154,7 +155,7 @@ func mermaid(s runner.Summary) string {
 	for i, x := range s.Batches {
 		f := faceOf(s, x)
 		label := fmt.Sprintf("%s %s %s", ui.Style{}.Icon(f.Tone), ui.Sanitize(x.Number),
-			ui.Cut(ui.Sanitize(x.Title), 40, "…"))
+			ui.Brief(x.Title, 40))
 		fmt.Fprintf(&b, "  b%d[\"%s\"]:::%s\n", i, entities(label), f.Tone)
 	}
 	for i, n := range g.Nodes {
@@ -210,7 +211,7 @@ func md(s string) string {
 
 func code(s string) string {
 	s = ui.Sanitize(s)
-	tick := strings.Repeat("`", longestRun(s)+1)
+	tick := strings.Repeat("`", fence.Longest(s, '`')+1)
 	if len(tick) > 1 {
 		return tick + " " + s + " " + tick
 	}
@@ -218,21 +219,7 @@ func code(s string) string {
 }
 
 // fenceFor returns a fence that s does not contain.
-func fenceFor(s string) string { return strings.Repeat("`", max(3, longestRun(s)+1)) }
-
-// longestRun returns the number of backticks in the longest row of them.
-func longestRun(s string) int {
-	longest, n := 0, 0
-	for _, r := range s {
-		if r == '`' {
-			n++
-			longest = max(longest, n)
-		} else {
-			n = 0
-		}
-	}
-	return longest
-}
+func fenceFor(s string) string { return strings.Repeat("`", max(3, fence.Longest(s, '`')+1)) }
 
 type promise struct{ Batch, Gate, Status, Note string }
 

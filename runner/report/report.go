@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/routing"
@@ -250,7 +251,7 @@ func skipping(why string) string {
 }
 
 func short(commit string) string {
-	return ui.Cut(ui.Sanitize(commit), 7, "")
+	return cells.Cut(ui.Sanitize(commit), 7, "")
 }
 
 func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

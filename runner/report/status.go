@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -70,8 +71,8 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 		room = min(room, max(leastTitle, spare()))
 	}
 	for _, r := range rows {
-		r[title] = ui.Cut(r[title], room, st.Ellipsis())
-		r[len(r)-1] = ui.Cut(r[len(r)-1], 100, st.Ellipsis())
+		r[title] = cells.Cut(r[title], room, st.Ellipsis())
+		r[len(r)-1] = cells.Cut(r[len(r)-1], 100, st.Ellipsis())
 	}
 	for i, h := range header {
 		header[i] = st.Faint(h)
@@ -110,7 +111,7 @@ func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 			why = cmp.Or(s.now(b), why)
 		}
 		if why != "" {
-			last = []string{st.Faint(ui.Cut(why, 60, st.Ellipsis()))}
+			last = []string{st.Faint(cells.Cut(why, 60, st.Ellipsis()))}
 		}
 	}
 	return []string{
@@ -150,7 +151,7 @@ func gateMarks(b runner.BatchSummary, st ui.Style) []string {
 		t := toneOf(g.Status)
 		text := st.Icon(t) + " " + ui.Sanitize(g.Gate)
 		if g.Note != "" && t != ui.Good {
-			text += " (" + ui.Cut(ui.Sanitize(g.Note), 40, st.Ellipsis()) + ")"
+			text += " (" + cells.Cut(ui.Sanitize(g.Note), 40, st.Ellipsis()) + ")"
 		}
 		out = append(out, st.Tone(t, text))
 	}
@@ -211,9 +212,9 @@ func widthWithout(header []string, rows [][]string, column int) int {
 		if i == column {
 			continue
 		}
-		wide := ui.Width(strings.TrimPrefix(header[i], ">"))
+		wide := cells.Width(strings.TrimPrefix(header[i], ">"))
 		for _, r := range rows {
-			wide = max(wide, ui.Width(r[i]))
+			wide = max(wide, cells.Width(r[i]))
 		}
 		sum += wide + 2
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/layered"
 	"github.com/runplan/runplan/internal/svg"
 	"github.com/runplan/runplan/internal/ui"
@@ -15,19 +16,19 @@ import (
 // Timeline draws the timeline as an SVG image: a row for each batch and candidate, with early starts, conflicts
 // and cancelled work. It is "" for fewer than two rows. Like [SVG] it is self-contained.
 func Timeline(s runner.Summary, past *Past) string {
-	lanes, total := past.lanes(s)
-	if len(lanes) < 2 || total <= 0 {
+	rows, total := past.timelineRows(s)
+	if len(rows) < 2 || total <= 0 {
 		return ""
 	}
 	line := map[string]int{}
-	for i, l := range lanes {
+	for i, l := range rows {
 		if l.candidate == 0 {
 			line[l.batch.Key] = i
 		}
 	}
 	p := story.Picture{Label: "timeline of " + titleOf(s), Style: timelineStyle, Names: 216, Row: 24, Bar: 12, End: total,
 		Legend: true}
-	for _, l := range lanes {
+	for _, l := range rows {
 		row := story.Row{Name: l.name, Sub: l.candidate > 0}
 		for _, sp := range l.spans {
 			bar := story.Bar{Span: sp, Tip: sp.Tip(l.name, numbersOf(s, sp.Early))}
@@ -46,19 +47,19 @@ func Timeline(s runner.Summary, past *Past) string {
 	return p.SVG()
 }
 
-// lane is a row of the timeline: a batch or one of its candidates.
-type lane struct {
+// timelineRow is a row of the timeline: a batch or one of its candidates.
+type timelineRow struct {
 	batch     runner.BatchSummary
 	candidate int
 	name      string
 	spans     []story.Span
 }
 
-// lanesOf returns the rows in plan order, each batch followed by its candidates. It omits batches without spans.
-func lanesOf(c story.Course, s runner.Summary) []lane {
-	var out []lane
+// timelineRows returns the rows in plan order, each batch followed by its candidates. It omits batches without spans.
+func timelineRows(c story.Course, s runner.Summary) []timelineRow {
+	var out []timelineRow
 	for _, b := range s.Batches {
-		var own []lane
+		var own []timelineRow
 		most := 0
 		for _, x := range c.Spans {
 			if x.Batch == b.Key {
@@ -66,7 +67,7 @@ func lanesOf(c story.Course, s runner.Summary) []lane {
 			}
 		}
 		for n := 0; n <= most; n++ {
-			l := lane{batch: b, candidate: n, name: strings.TrimSpace(ui.Sanitize(b.Number) + " " + ui.Sanitize(b.Title))}
+			l := timelineRow{batch: b, candidate: n, name: strings.TrimSpace(ui.Sanitize(b.Number) + " " + ui.Sanitize(b.Title))}
 			variant := ""
 			for _, x := range c.Spans {
 				if x.Batch == b.Key && x.Candidate == n {
@@ -88,28 +89,29 @@ func lanesOf(c story.Course, s runner.Summary) []lane {
 
 // textTimeline draws the timeline as text. It returns "" if fewer than two rows exist.
 func textTimeline(s runner.Summary, past *Past) string {
-	lanes, total := past.lanes(s)
-	if len(lanes) < 2 || total <= 0 {
+	rows, total := past.timelineRows(s)
+	if len(rows) < 2 || total <= 0 {
 		return ""
 	}
-	const cells, names = 64, 26
+	const wide, names = 64, 26
 	var b strings.Builder
-	for _, l := range lanes {
+	for _, l := range rows {
 		name := l.name
 		if l.candidate > 0 {
 			name = "  " + name
 		}
-		fmt.Fprintf(&b, "%s  %s\n", ui.Pad(ui.Cut(name, names, "…"), names), strings.TrimRight(l.cells(cells, total), " "))
+		name = cells.Pad(cells.Cut(name, names, "…"), names)
+		fmt.Fprintf(&b, "%s  %s\n", name, strings.TrimRight(l.cells(wide, total), " "))
 	}
 	end := ui.Duration(millis(total))
-	fmt.Fprintf(&b, "%s  0%s%s\n", ui.Pad("", names), strings.Repeat(" ", cells-1-ui.Width(end)), end)
+	fmt.Fprintf(&b, "%s  0%s%s\n", cells.Pad("", names), strings.Repeat(" ", wide-1-cells.Width(end)), end)
 	b.WriteString(
 		"\n█ editing  ▒ checking  ▪ merging  ░ waiting for a limit  ~ cancelled, cut short or not ended  ✗ failed, or a " +
 			"conflict  ✓ merged  ▸ early start\n")
 	return b.String()
 }
 
-func (l lane) cells(n int, total int64) string {
+func (l timelineRow) cells(n int, total int64) string {
 	out := []rune(strings.Repeat(" ", n))
 	at := func(ms int64) int { return min(n-1, max(0, int(ms*int64(n)/max(total, 1)))) }
 	sign := map[string]rune{"edit": '█', "check": '▒', "land": '▪', "wait": '░'}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
@@ -63,7 +64,7 @@ func Answer(w io.Writer, a *trace.Answer, st ui.Style, width int) error {
 	t := tracer{w: w, st: st, width: width}
 	if l := a.Line; l != nil {
 		t.line("%s  %s", st.Bold(fmt.Sprintf("%s:%d", ui.Sanitize(l.Path), l.Line)),
-			st.Faint(ui.Cut(ui.Sanitize(l.Text), 100, st.Ellipsis())))
+			st.Faint(cells.Cut(ui.Sanitize(l.Text), 100, st.Ellipsis())))
 	}
 	if c := a.Commit; c != nil {
 		t.line("commit %s by %s, %s: %s", short(c.Hash), ui.Sanitize(c.Author), c.At.Format("2006-01-02 15:04 MST"),
@@ -120,7 +121,7 @@ func (t *tracer) table(header []string, rows [][]string) {
 		room = max(12, t.width-widthWithout(header, rows, cut))
 	}
 	for _, r := range rows {
-		r[cut] = ui.Cut(r[cut], room, t.st.Ellipsis())
+		r[cut] = cells.Cut(r[cut], room, t.st.Ellipsis())
 	}
 	for i := range header {
 		header[i] = t.st.Faint(header[i])
@@ -136,7 +137,7 @@ func (t *tracer) tasks(tasks []trace.Task) {
 	rows := lists.Map(tasks, func(x trace.Task) []string {
 		return []string{
 			ui.Sanitize(x.Name), ui.Sanitize(x.Title), t.tone(stateFace(x.State)), proofWords(x), fmt.Sprint(x.Line),
-			ui.Cut(orNone(ui.Sanitize(strings.Join(x.Requirements, ", "))), 40, t.st.Ellipsis()),
+			cells.Cut(orNone(ui.Sanitize(strings.Join(x.Requirements, ", "))), 40, t.st.Ellipsis()),
 		}
 	})
 	t.table([]string{"task", "title", "state", "commit", ">line", "requirements"}, rows)
@@ -169,16 +170,16 @@ func (t *tracer) batches(run runner.RunStatus, batches []trace.Batch) {
 func (t *tracer) entry(name, text string) {
 	const indent = 10
 	if t.width <= 0 {
-		t.line("  %s%s", ui.Pad(name, indent-2), text)
+		t.line("  %s%s", cells.Pad(name, indent-2), text)
 		return
 	}
 	row := ""
 	flush := func() {
-		t.line("  %s%s", ui.Pad(name, indent-2), row)
+		t.line("  %s%s", cells.Pad(name, indent-2), row)
 		name, row = "", ""
 	}
 	for _, word := range strings.Fields(text) {
-		if row != "" && indent+ui.Width(row)+1+ui.Width(word) > t.width {
+		if row != "" && indent+cells.Width(row)+1+cells.Width(word) > t.width {
 			flush()
 		}
 		row = strings.TrimPrefix(row+" "+word, " ")
@@ -255,7 +256,7 @@ func gateWords(b trace.Batch) string {
 	for _, g := range b.Gates {
 		text := ui.Sanitize(g.Gate) + " " + ui.Sanitize(string(g.Status))
 		if g.Status != gates.Pass && g.Note != "" {
-			text += " (" + ui.Cut(ui.Sanitize(g.Note), 60, "…") + ")"
+			text += " (" + ui.Brief(g.Note, 60) + ")"
 		}
 		parts = append(parts, text)
 	}
@@ -274,8 +275,8 @@ func (t *tracer) requirements(list []trace.Requirement) {
 			title = ""
 		}
 		rows = append(rows, []string{
-			ui.Cut(id, 40, t.st.Ellipsis()), title, t.tone(stateFace(q.State)),
-			ui.Cut(orNone(ui.Sanitize(strings.Join(q.Tasks, ", "))), 30, t.st.Ellipsis()),
+			cells.Cut(id, 40, t.st.Ellipsis()), title, t.tone(stateFace(q.State)),
+			cells.Cut(orNone(ui.Sanitize(strings.Join(q.Tasks, ", "))), 30, t.st.Ellipsis()),
 			fmt.Sprintf("%s:%d", ui.Sanitize(q.Path), q.Line),
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -217,8 +218,9 @@ func batchEntries(x trace.Batch, files, tests int) []fact {
 	}
 	for _, c := range x.Candidates {
 		f := candidateFace(c, false)
-		text := strings.Join(strings.Fields(
-			fmt.Sprintf("%s %s %s %s", ui.Sanitize(c.Variant), ui.Style{}.Icon(f.Tone), f.Word, candidateWhy(c))), " ")
+		text := phrase.Line(
+			fmt.Sprintf("%s %s %s %s", ui.Sanitize(c.Variant), ui.Style{}.Icon(f.Tone), f.Word, candidateWhy(c)))
+
 		out = append(out, fact{fmt.Sprintf("candidate %d", c.Number), text})
 	}
 	if x.Receipt != "" {
@@ -233,7 +235,7 @@ func markdownRequirements(b *strings.Builder, list []trace.Requirement) {
 	}
 	b.WriteString("\n## Requirements\n\n| requirement | text | state | tasks | stated at |\n|---|---|---|---|---|\n")
 	for _, q := range list {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s:%d |\n", md(q.ID), md(ui.Cut(q.Title, 120, "…")),
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s:%d |\n", md(q.ID), md(cells.Cut(q.Title, 120, "…")),
 			toneWords(stateFace(q.State)), md(orNone(strings.Join(q.Tasks, ", "))), md(q.Path), q.Line)
 	}
 }

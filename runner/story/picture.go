@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/svg"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -51,7 +52,7 @@ func (s Span) Tip(name string, early []string) string {
 		tip += ", begun on the candidate of " + strings.Join(early, ", ")
 	}
 	if s.Reason != "" {
-		tip += ": " + ui.Cut(ui.Sanitize(s.Reason), 200, "…")
+		tip += ": " + ui.Brief(s.Reason, 200)
 	}
 	return tip
 }
@@ -98,7 +99,7 @@ func (p Picture) row(b *svg.Picture, r Row, i int, x func(int64) float64) {
 		class, indent = "tl-cand", 14
 	}
 	b.Draw(`<text class="%v" x="%v" y="%v">%v</text>`+"\n", class, 4+indent, y+p.Row/2+4,
-		ui.Cut(r.Name, (p.Names-6)/7-indent/7, "…"))
+		cells.Cut(r.Name, (p.Names-6)/7-indent/7, "…"))
 	for _, s := range r.Bars {
 		for _, from := range s.From {
 			to := top // from above, an arrow ends at the upper edge

@@ -290,7 +290,7 @@ func (b *building) requirements() {
 				out.Tasks = append(out.Tasks, t.Name)
 			}
 		}
-		if len(of) == 0 && b.in.Stated.aside[q.Path] {
+		if len(of) == 0 && b.in.Stated.repoWide[q.Path] {
 			continue
 		}
 		if out.State = stateOf(of); out.State == Unnamed {

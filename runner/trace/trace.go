@@ -210,8 +210,8 @@ const (
 
 // Stated are the requirements that the documents of a plan state.
 type Stated struct {
-	All   []planparse.Requirement
-	aside map[string]bool // documents of the whole repository, whose requirements need not all be named by a task
+	All      []planparse.Requirement
+	repoWide map[string]bool // documents of the whole repository, whose requirements need not all be named by a task
 }
 
 // Read reads the requirements that belong to a plan: those of the plan itself, of spec.md, requirements.md and prd.md
@@ -224,7 +224,7 @@ func Read(files fs.FS, name string, text []byte, hide func(string) string) State
 	if err != nil {
 		return Stated{}
 	}
-	s := Stated{aside: map[string]bool{}}
+	s := Stated{repoWide: map[string]bool{}}
 	taken := map[string]bool{}
 	s.add(plan.Requirements(name, text), taken)
 	dir := path.Dir(name)
@@ -234,12 +234,12 @@ func Read(files fs.FS, name string, text []byte, hide func(string) string) State
 	}
 	near = append(near, linked(plan.Preamble, dir)...)
 	seen := map[string]bool{name: true}
-	read := func(list []string, aside bool) {
+	read := func(list []string, repoWide bool) {
 		for _, doc := range list {
 			if seen[doc] || len(seen) > maxDocuments {
 				continue
 			}
-			seen[doc], s.aside[doc] = true, aside
+			seen[doc], s.repoWide[doc] = true, repoWide
 			if src, ok := document(files, doc); ok {
 				s.add(planparse.Requirements(doc, []byte(hide(string(src)))), taken)
 			}
@@ -311,7 +311,7 @@ func (s Stated) Info(plan *planparse.Plan, text []byte) []runner.RequirementInfo
 	}
 	var out []runner.RequirementInfo
 	for _, q := range s.All {
-		if s.aside[q.Path] && named[q.ID] == nil {
+		if s.repoWide[q.Path] && named[q.ID] == nil {
 			continue
 		}
 		out = append(out, runner.RequirementInfo{

@@ -14,9 +14,9 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Desk deploys adapters and rolls them back. It combines the registry with the files, the server that creates the
+// Deployer deploys adapters and rolls them back. It combines the registry with the files, the server that creates the
 // models, and the rows that assign adapters to stages.
-type Desk struct {
+type Deployer struct {
 	Registry Registry
 	Server   string      // address of the Ollama server
 	LLM      llm.Options // options for asking it
@@ -74,7 +74,8 @@ type Changed struct {
 // Deploy activates a version. It checks the file and asks agree for a person's consent. The server then creates a
 // model from base and adapter, which must answer a test question. Only then Deploy activates it for its stage. base is
 // the model tag that the settings name for the role. An interrupted deployment can be repeated.
-func (d Desk) Deploy(ctx context.Context, v Version, base string, agree func(subject string) error) (Changed, error) {
+func (d Deployer) Deploy(ctx context.Context, v Version, base string, agree func(subject string) error) (Changed,
+	error) {
 	out := Changed{Stage: v.Stage, Tag: v.Tag, Version: v.Name(), Removed: []string{}}
 	if v.BaseModel != base {
 		return out, &MismatchError{"model", v.BaseModel, base}
@@ -102,7 +103,7 @@ func (d Desk) Deploy(ctx context.Context, v Version, base string, agree func(sub
 
 // fits makes the checks that need no new model: the file is the trained one, is an adapter, and has the architecture
 // of the base.
-func (d Desk) fits(ctx context.Context, v Version) error {
+func (d Deployer) fits(ctx context.Context, v Version) error {
 	info, err := Inspect(v.File())
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func (d Desk) fits(ctx context.Context, v Version) error {
 
 // made has the server create the model of a version and tests it. It removes a broken model, and deactivates it if it
 // was active.
-func (d Desk) made(ctx context.Context, v Version, active string) (answer string, err error) {
+func (d Deployer) made(ctx context.Context, v Version, active string) (answer string, err error) {
 	f, err := os.Open(v.File())
 	if err != nil {
 		return "", fmt.Errorf("read the adapter: %w", err)
@@ -152,7 +153,7 @@ func (d Desk) made(ctx context.Context, v Version, active string) (answer string
 
 // test asks the model of a version one question. This is the only way to find adapters that the server cannot run,
 // because it creates their models without an error.
-func (d Desk) test(ctx context.Context, v Version) (string, error) {
+func (d Deployer) test(ctx context.Context, v Version) (string, error) {
 	d.note("asking %s a question", v.Tag)
 	o := d.LLM
 	o.Retries = min(o.Retries, 1)
@@ -174,7 +175,7 @@ func (d Desk) test(ctx context.Context, v Version) (string, error) {
 }
 
 // activate writes the row that assigns the adapter to its stage, and records that in the journal.
-func (d Desk) activate(ctx context.Context, v Version) error {
+func (d Deployer) activate(ctx context.Context, v Version) error {
 	before, err := d.active(ctx, v.Stage)
 	if err != nil {
 		return err
@@ -195,13 +196,13 @@ func (d Desk) activate(ctx context.Context, v Version) error {
 	return d.deployed(ctx, v.Tag, true)
 }
 
-func (d Desk) active(ctx context.Context, s training.Stage) (store.Adapter, error) {
+func (d Deployer) active(ctx context.Context, s training.Stage) (store.Adapter, error) {
 	a, _, err := d.Curated.AdapterForStage(ctx, string(s))
 	return a, err
 }
 
 // deployed records in the journal whether an adapter is active.
-func (d Desk) deployed(ctx context.Context, tag string, on bool) error {
+func (d Deployer) deployed(ctx context.Context, tag string, on bool) error {
 	all, err := d.Log.TrainedAdapters(ctx)
 	if err != nil {
 		return err
@@ -217,7 +218,7 @@ func (d Desk) deployed(ctx context.Context, tag string, on bool) error {
 // retain removes old versions above the number to keep: model, row and folder. It never removes the active version, nor
 // the version that a rollback would activate (TRAIN-23). If the server fails to remove a model, the folder stays and
 // the next call tries again.
-func (d Desk) retain(ctx context.Context, adapter string) ([]string, error) {
+func (d Deployer) retain(ctx context.Context, adapter string) ([]string, error) {
 	removed := []string{}
 	all, err := d.Registry.Versions(adapter)
 	if err != nil || d.Keep <= 0 || len(all) <= d.Keep {
@@ -249,7 +250,7 @@ func (d Desk) retain(ctx context.Context, adapter string) ([]string, error) {
 	return removed, nil
 }
 
-func (d Desk) note(format string, args ...any) {
+func (d Deployer) note(format string, args ...any) {
 	if d.Note != nil {
 		d.Note(fmt.Sprintf(format, args...))
 	}
@@ -257,7 +258,7 @@ func (d Desk) note(format string, args ...any) {
 
 // Trial makes sure that the server has the model of a version. remove deletes that model if Trial created it. Nothing
 // is activated.
-func (d Desk) Trial(ctx context.Context, v Version) (remove func(), err error) {
+func (d Deployer) Trial(ctx context.Context, v Version) (remove func(), err error) {
 	if err := d.fits(ctx, v); err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func (s Registry) dataset(ctx context.Context, ledger *store.Training, log *stor
 }
 
 // Prune removes folders of old versions that were never deployed, so that unused trainings do not fill the disk.
-// [Desk] removes deployed versions together with their models.
+// [Deployer] removes deployed versions together with their models.
 func (s Registry) Prune(adapter string, keep int, deployed func(tag string) bool) error {
 	all, err := s.Versions(adapter)
 	if err != nil || keep <= 0 || len(all) <= keep {

@@ -18,7 +18,7 @@ var ErrNotActive = errors.New("no adapter is active")
 // Rollback deactivates the adapter of a stage and activates the previously deployed version, after a test call
 // succeeds. Without such a version, or with toBase, the model of the role is used again. If the server has lost the
 // earlier model, it is created again from its file. If the test fails, nothing changes.
-func (d Desk) Rollback(ctx context.Context, stage training.Stage, toBase bool,
+func (d Deployer) Rollback(ctx context.Context, stage training.Stage, toBase bool,
 	agree func(subject string) error) (Changed, error) {
 	out := Changed{Stage: stage, Removed: []string{}}
 	now, err := d.active(ctx, stage)
@@ -59,7 +59,7 @@ func (d Desk) Rollback(ctx context.Context, stage training.Stage, toBase bool,
 }
 
 // previous returns the version to roll back to: among the versions below the active one, the one deployed last.
-func (d Desk) previous(ctx context.Context, stage training.Stage, now store.Adapter) (Version, bool, error) {
+func (d Deployer) previous(ctx context.Context, stage training.Stage, now store.Adapter) (Version, bool, error) {
 	rows, err := d.Curated.Adapters(ctx)
 	if err != nil {
 		return Version{}, false, err

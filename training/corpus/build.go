@@ -3,8 +3,6 @@ package corpus
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/jsondoc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/rooted"
@@ -74,8 +73,7 @@ func (b Builder) Pairs(ctx context.Context, adapter string) ([]Pair, []Refused, 
 		if err != nil {
 			return nil, nil, err
 		}
-		sum := sha256.Sum256(text)
-		id := hex.EncodeToString(sum[:])
+		id := checksum.SHA256(text)
 		if seen[id] {
 			continue
 		}

@@ -19,22 +19,22 @@ import (
 // reviewed reads the summaries that the reviewer saw. They are stored next to the review.
 func (b Builder) reviewed(review string) ([]summary.Summary, bool, error) {
 	dir, name := path.Split(review)
-	beside := path.Join(dir, "ast_summaries_"+strings.TrimPrefix(name, "cc_review_"))
+	summaryFile := path.Join(dir, "ast_summaries_"+strings.TrimPrefix(name, "cc_review_"))
 	if path.Base(path.Dir(review)) == "per_file" {
-		beside = strings.TrimSuffix(review, "_review.json") + "_summary.json"
+		summaryFile = strings.TrimSuffix(review, "_review.json") + "_summary.json"
 	}
-	text, err := os.ReadFile(filepath.Join(b.Root, filepath.FromSlash(beside)))
-	if errors.Is(err, fs.ErrNotExist) || beside == review {
+	text, err := os.ReadFile(filepath.Join(b.Root, filepath.FromSlash(summaryFile)))
+	if errors.Is(err, fs.ErrNotExist) || summaryFile == review {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("read %s: %w", beside, err)
+		return nil, false, fmt.Errorf("read %s: %w", summaryFile, err)
 	}
 	var shown struct {
 		Files []summary.Summary `json:"files"`
 	}
 	if err := json.Unmarshal(text, &shown); err != nil {
-		return nil, false, fmt.Errorf("read %s: %w", beside, err)
+		return nil, false, fmt.Errorf("read %s: %w", summaryFile, err)
 	}
 	return shown.Files, true, nil
 }

@@ -1,13 +1,12 @@
 package corpus
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
 )
@@ -79,6 +78,5 @@ func split(pairs []Pair, share float64, seed uint64) Split {
 
 // place returns the sort key of a unit for a seed.
 func place(seed uint64, unit string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s", seed, unit))
-	return hex.EncodeToString(sum[:8])
+	return checksum.SHA256(fmt.Appendf(nil, "%d:%s", seed, unit))[:16]
 }

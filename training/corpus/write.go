@@ -3,8 +3,6 @@ package corpus
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/glob"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
@@ -131,8 +130,7 @@ func (b Builder) Build(ctx context.Context, spec curriculum.Spec, from training.
 	out.Share = float64(out.Validation.Forward+out.Validation.Retroactive) / float64(len(pairs))
 	out.files["train.jsonl"], out.files["validation.jsonl"] = train.Bytes(), held.Bytes()
 	for _, name := range []string{"train.jsonl", "validation.jsonl"} {
-		sum := sha256.Sum256(out.files[name])
-		out.SHA256[name] = hex.EncodeToString(sum[:])
+		out.SHA256[name] = checksum.SHA256(out.files[name])
 	}
 	meta, err := json.MarshalIndent(out.Metadata, "", "  ")
 	if err != nil {

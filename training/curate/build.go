@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/training"
@@ -268,8 +269,7 @@ func PromptSum(e training.Example) string {
 }
 
 func shortSum(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:12])
+	return checksum.SHA256(s)[:24]
 }
 
 // choose decides which examples are used and which of them are held out.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
@@ -53,8 +52,7 @@ func CheckLeaks(train, validation io.Reader, m Measure) error {
 		for _, x := range s[:prefix(len(s), m.Threshold)] {
 			candidates = append(candidates, index[x]...)
 		}
-		slices.Sort(candidates)
-		for _, i := range slices.Compact(candidates) {
+		for _, i := range lists.Unique(candidates) {
 			if l := like(s, held[i].shingles); l >= m.Threshold {
 				return fmt.Errorf("%w: %s of train is %.3f like %s of validation", ErrLeak, e.ID, l, held[i].id)
 			}

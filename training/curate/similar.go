@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unicode"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/training"
 )
@@ -38,8 +39,7 @@ func shinglesOf(e training.Example, words int) shingles {
 		}
 		out[i] = h
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return lists.Unique(out)
 }
 
 // wordSums returns the hashes of the words in a text: runs of letters, digits and underscores.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Generated returns the times after a given time at which the adapter was asked to write units, in order.
@@ -41,8 +42,7 @@ func allUnits(root string) ([]string, error) {
 		}
 		out = append(out, units...)
 	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
+	return lists.Unique(out), nil
 }
 
 // Audit reports whether the cold reviewer must review a unit before its promotion, and why (TRAIN-30). Before

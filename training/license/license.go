@@ -107,8 +107,7 @@ func ofText(text []byte) string {
 }
 
 func joined(ids []string) string {
-	slices.Sort(ids)
-	return strings.Join(slices.Compact(ids), " AND ")
+	return strings.Join(lists.Unique(ids), " AND ")
 }
 
 func readSome(root fs.FS, name string) ([]byte, error) {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/internal/store"
@@ -91,7 +92,7 @@ func (b *build) open(ctx context.Context) error {
 }
 
 // digestOf identifies the text of a plan.
-func digestOf(plan string) string { return journal.Sum([]byte(strings.TrimSpace(plan))) }
+func digestOf(plan string) string { return checksum.SHA256(strings.TrimSpace(plan)) }
 
 // wants reports whether a stage is selected.
 func (b *build) wants(s training.Stage) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
@@ -39,7 +40,7 @@ func (b *build) openReviews() error {
 	}
 	for _, name := range names {
 		data, err := b.Journal.Read(name, journal.MaxFile)
-		one := ledger{sum: journal.Sum(data)}
+		one := ledger{sum: checksum.SHA256(data)}
 		if err == nil {
 			err = json.Unmarshal(data, &one)
 		}
@@ -80,7 +81,7 @@ func (b *build) openReviews() error {
 				}
 			}
 			text := b.Guard.Redact(redact.Clean(string(asked))) // as in the log of calls
-			b.records[journal.Sum([]byte(phrase.Line(text)))] = rec
+			b.records[checksum.SHA256(phrase.Line(text))] = rec
 		}
 	}
 	return nil
@@ -108,7 +109,7 @@ func (b *build) review(where string, c store.Call) error {
 // blueprintReview finds the record of a cold review by its prompt.
 func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 	asked := c.System + "\n---\n\n" + c.Prompt
-	rec, known := b.records[journal.Sum([]byte(phrase.Line(asked)))]
+	rec, known := b.records[checksum.SHA256(phrase.Line(asked))]
 	if !known {
 		return false
 	}

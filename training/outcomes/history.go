@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Limits of git queries for one run.
@@ -29,10 +30,7 @@ func (l *looker) history(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.place = map[string]int{}
-	for i, c := range strings.Fields(out) {
-		l.place[c] = i
-	}
+	l.place = lists.Index(strings.Fields(out), func(commit string) string { return commit })
 	if out, err = l.repo.Run(ctx, "log", "--format=%x01%H%n%B", "--no-color", "-i", "--grep=revert", since); err != nil {
 		return err
 	}

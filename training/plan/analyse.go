@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ternary"
 	"github.com/runplan/runplan/training"
 )
 
@@ -190,7 +191,7 @@ func patterns(all []store.Attempt) []Pattern {
 			ways["test "+t] = true
 		}
 		for name, is := range ways {
-			counts[name] += one(is)
+			counts[name] += ternary.If(is, 1, 0)
 		}
 	}
 	var out []Pattern
@@ -230,7 +231,7 @@ func correlations(tasks []store.TaskOutcome) []Correlation {
 		var x, y []float64
 		for _, t := range tasks {
 			if v, known := f.of(t); known && t.Success != nil {
-				x, y = append(x, v), append(y, float64(one(*t.Success)))
+				x, y = append(x, v), append(y, float64(ternary.If(*t.Success, 1, 0)))
 			}
 		}
 		if len(x) > 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/runplan/runplan/internal/ternary"
 	"github.com/runplan/runplan/runner/failures"
 	"github.com/runplan/runplan/runner/report"
 	"github.com/runplan/runplan/sampling"
@@ -67,7 +68,8 @@ func (e *Evidence) FromStores(patterns []failures.Pattern, outcomes []sampling.O
 			continue
 		}
 		v := byName[o.Variant]
-		byName[o.Variant] = Variant{o.Variant, v.Tried + 1, v.Passed + one(o.Passed), v.Won + one(o.Won)}
+		byName[o.Variant] = Variant{o.Variant, v.Tried + 1, v.Passed + ternary.If(o.Passed, 1, 0),
+			v.Won + ternary.If(o.Won, 1, 0)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		l.Variants = append(l.Variants, byName[name])
@@ -78,7 +80,7 @@ func (e *Evidence) FromStores(patterns []failures.Pattern, outcomes []sampling.O
 			continue // there was no prediction
 		}
 		l.Routing.Runs++
-		l.Routing.Near += one(*t.Off <= nearEnough)
+		l.Routing.Near += ternary.If(*t.Off <= nearEnough, 1, 0)
 		sum += *t.Off / 100
 	}
 	if l.Routing.Runs > 0 {

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/rooted"
 )
@@ -102,7 +102,7 @@ func sameEvidence(a, b Item) bool {
 
 // itemID returns the same identifier for the same discrepancy, whichever review reported it.
 func itemID(unit, dimension, claim, file string) string {
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(unit+"\x00"+dimension+"\x00"+claim+"\x00"+file)))[:10]
+	return checksum.SHA256(unit + "\x00" + dimension + "\x00" + claim + "\x00" + file)[:10]
 }
 
 func (i Item) save(root string) error {

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/checksum"
 	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/patterns"
 )
@@ -136,7 +136,7 @@ func Reviews(root, folders string) ([]Stored, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the review %s: %w", name, err)
 		}
-		out[i].Name, out[i].SHA256 = name, fmt.Sprintf("%x", sha256.Sum256(text))
+		out[i].Name, out[i].SHA256 = name, checksum.SHA256(text)
 	}
 	return out, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/runplan/runplan/internal/phrase"
 )
@@ -104,9 +103,9 @@ func rank(k Kind) int {
 
 // Describe describes a mutant: "a < b becomes a <= b".
 func (m Mutant) Describe() string {
-	was := strings.Join(strings.Fields(m.Old), " ")
+	was := phrase.Line(m.Old)
 	if m.New == "" || m.New == ";" || m.New == "pass" {
 		return fmt.Sprintf("%q is removed", phrase.Cut(was, 60))
 	}
-	return fmt.Sprintf("%q becomes %q", phrase.Cut(was, 60), phrase.Cut(strings.Join(strings.Fields(m.New), " "), 60))
+	return fmt.Sprintf("%q becomes %q", phrase.Cut(was, 60), phrase.Cut(phrase.Line(m.New), 60))
 }

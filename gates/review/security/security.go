@@ -35,7 +35,8 @@ func built(blocking bool) gates.Gate {
 	info := gates.Info{Name: Built, Kind: gates.Static, Cost: gates.Instant, Blocking: blocking, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-			return c.Status != gates.Deleted && !c.Link && languageOf(c.Path) != "" && !language.Copied(c.Path) && !language.TestData(c.Path)
+			return c.Status != gates.Deleted && !c.Link && languageOf(c.Path) != "" && !language.Copied(c.Path) &&
+				!language.TestData(c.Path)
 		})
 		if err != nil || !ok {
 			return err
@@ -50,7 +51,7 @@ func built(blocking bool) gates.Gate {
 func look(l *gates.Look, f gates.File) {
 	lang := languageOf(f.Path)
 	all := canonical(lang, strings.Split(strings.ReplaceAll(f.After, "\r\n", "\n"), "\n"))
-	aside := language.IsTest(f.Path) || benchmark.MatchString(f.Path)
+	inTest := language.IsTest(f.Path) || benchmark.MatchString(f.Path)
 	behind := map[string]int{} // last line of the call in which a rule found something
 	for _, line := range f.AddedLines() {
 		if line.Number > len(all) || comment(lang, line.Text) {
@@ -62,7 +63,7 @@ func look(l *gates.Look, f gates.File) {
 			call, last = joinedCall(all, line.Number-1)
 		}
 		flaw := checked(lang, call)
-		if flaw == nil && !aside {
+		if flaw == nil && !inTest {
 			flaw, last = flowOf(lang, all, line.Number)
 		}
 		if flaw == nil || line.Number <= behind[flaw.rule] {
@@ -71,7 +72,7 @@ func look(l *gates.Look, f gates.File) {
 		behind[flaw.rule] = last
 		find := gates.Finding{Rule: flaw.rule, Path: f.Path, Line: line.Number, Severity: flaw.severity,
 			Message: flaw.message, Fix: flaw.fix}
-		if aside {
+		if inTest {
 			find.Severity = gates.Note
 		}
 		if reason, ok := excused(text); ok {

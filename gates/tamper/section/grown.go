@@ -28,15 +28,16 @@ func Grown(name, old, now string) bool {
 		switch {
 		case len(left) > 0 && l == left[0]:
 			left = left[1:]
-		case len(left) > 0 && !slices.ContainsFunc(had, func(o string) bool { return twins(o, l) }), iniKey.MatchString(l):
+		case len(left) > 0 && !slices.ContainsFunc(had, func(o string) bool { return sameButFile(o, l) }),
+			iniKey.MatchString(l):
 			return false
 		}
 	}
 	return len(left) == 0
 }
 
-// twins reports whether two commands differ only in the name of a file.
-func twins(a, b string) bool {
+// sameButFile reports whether two commands differ only in the name of a file.
+func sameButFile(a, b string) bool {
 	own, other := strings.Fields(a), strings.Fields(b)
 	if len(own) != len(other) {
 		return false

@@ -188,23 +188,21 @@ func (o *corpusOptions) buildCorpus(ctx context.Context, p *cli.Project, _ []str
 	if err := built.Write(p.Repo.Root); err != nil {
 		return err
 	}
-	if p.JSON {
-		return cli.AsJSON(p.Stdout, built.Metadata)
-	}
-	var rows ui.Rows
-	add := func(name string, c corpus.Counts) {
-		rows.Add(name, c.Forward, c.Retroactive, c.Service, c.File, c.Negative)
-	}
-	add("train", built.Train)
-	add("validation", built.Validation)
-	add("all", built.All)
-	header := []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"}
-	ui.Table(p.Stdout, header, rows)
-	for _, n := range built.Notes {
-		fmt.Fprintf(p.Stderr, "note: %s\n", n)
-	}
-	showRefused(p.App, built.Refused)
-	return nil
+	return p.Print(built.Metadata, func() {
+		var rows ui.Rows
+		add := func(name string, c corpus.Counts) {
+			rows.Add(name, c.Forward, c.Retroactive, c.Service, c.File, c.Negative)
+		}
+		add("train", built.Train)
+		add("validation", built.Validation)
+		add("all", built.All)
+		header := []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"}
+		ui.Table(p.Stdout, header, rows)
+		for _, n := range built.Notes {
+			fmt.Fprintf(p.Stderr, "note: %s\n", n)
+		}
+		showRefused(p.App, built.Refused)
+	})
 }
 
 func showRefused(a *cli.App, list []corpus.Refused) {
@@ -230,18 +228,16 @@ func corpusStatus(ctx context.Context, p *cli.Project, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if p.JSON {
-		return cli.AsJSON(p.Stdout, w)
-	}
-	fmt.Fprintf(p.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,
-		w.Retroactive, w.Forward, w.Minimum, w.State)
-	for _, q := range w.HighPriority {
-		fmt.Fprintf(p.Stdout, "high priority  %s\n", ui.Sanitize(q))
-	}
-	if w.Due {
-		fmt.Fprintln(p.Stdout, w.Note)
-	}
-	return nil
+	return p.Print(w, func() {
+		fmt.Fprintf(p.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,
+			w.Retroactive, w.Forward, w.Minimum, w.State)
+		for _, q := range w.HighPriority {
+			fmt.Fprintf(p.Stdout, "high priority  %s\n", ui.Sanitize(q))
+		}
+		if w.Due {
+			fmt.Fprintln(p.Stdout, w.Note)
+		}
+	})
 }
 
 // adapterState reports whether the last version of an adapter was trained on the present corpus.

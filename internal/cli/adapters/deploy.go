@@ -94,7 +94,7 @@ func (o *deployOptions) deployAdapter(ctx context.Context, p *cli.Project, args 
 		return cli.Usage(fmt.Errorf("%s = %q in %s overrides an adapter", key, now, cli.Rel(p.Config.Source(key))),
 			"remove the line, or replace it: --override")
 	}
-	d, done, err := desk(ctx, p, spec)
+	d, done, err := newDeployer(ctx, p, spec)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (o *deployOptions) rollbackAdapter(ctx context.Context, p *cli.Project, arg
 	if err != nil {
 		return err
 	}
-	d, done, err := desk(ctx, p, spec)
+	d, done, err := newDeployer(ctx, p, spec)
 	if err != nil {
 		return err
 	}
@@ -173,21 +173,19 @@ func showChanged(ctx context.Context, a *cli.App, c adapters.Changed) error {
 	if ctx.Err() != nil {
 		return cli.Interrupted("", "the change is complete; runplan training adapters shows the state")
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, c)
-	}
-	switch c.Tag {
-	case "":
-		fmt.Fprintf(a.Stdout, "%s  no adapter; it was %s\n", c.Stage, ui.Sanitize(c.Before))
-	default:
-		fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, ui.Sanitize(c.Tag), c.Version,
-			ui.Sanitize(cmp.Or(c.Before, "the model of the role")))
-		fmt.Fprintf(a.Stdout, "test call  %s\n", ui.Cut(ui.Sanitize(c.Answer), 100, "…"))
-	}
-	for _, tag := range c.Removed {
-		fmt.Fprintf(a.Stdout, "removed  %s\n", ui.Sanitize(tag))
-	}
-	return nil
+	return a.Print(c, func() {
+		switch c.Tag {
+		case "":
+			fmt.Fprintf(a.Stdout, "%s  no adapter; it was %s\n", c.Stage, ui.Sanitize(c.Before))
+		default:
+			fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, ui.Sanitize(c.Tag), c.Version,
+				ui.Sanitize(cmp.Or(c.Before, "the model of the role")))
+			fmt.Fprintf(a.Stdout, "test call  %s\n", ui.Brief(c.Answer, 100))
+		}
+		for _, tag := range c.Removed {
+			fmt.Fprintf(a.Stdout, "removed  %s\n", ui.Sanitize(tag))
+		}
+	})
 }
 
 // unvalidated lists the objections to a version. The owner decides about them.
@@ -254,8 +252,9 @@ func baseModel(p *cli.Project, b training.Base) (string, error) {
 	return name, nil
 }
 
-// desk opens all files that a deployment writes.
-func desk(ctx context.Context, p *cli.Project, spec curriculum.Spec) (d adapters.Desk, done func(), err error) {
+// newDeployer opens all files that a deployment writes.
+func newDeployer(ctx context.Context, p *cli.Project, spec curriculum.Spec) (d adapters.Deployer, done func(),
+	err error) {
 	if _, err := baseModel(p, spec.Base()); err != nil {
 		return d, nil, cli.ModelTrouble(ctx, err)
 	}
@@ -266,7 +265,7 @@ func desk(ctx context.Context, p *cli.Project, spec curriculum.Spec) (d adapters
 	}
 	var opened cli.Closers
 	defer opened.CloseAfter(&err)
-	d = adapters.Desk{
+	d = adapters.Deployer{
 		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: p.ModelOptions(nil),
 		Keep: spec.Versioning.RetentionCount, Now: time.Now,
 		Note: func(s string) { fmt.Fprintln(p.Stderr, ui.Sanitize(s)) },

@@ -133,7 +133,7 @@ func validateAdapter(ctx context.Context, p *cli.Project, o *validateOptions, ou
 	if err != nil {
 		return cli.Fail(cli.ExitFailed, err, "train it again")
 	}
-	d, done, err := desk(ctx, p, spec)
+	d, done, err := newDeployer(ctx, p, spec)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,28 +63,21 @@ func summarize(ctx context.Context, a *cli.App, args []string) error {
 	root = cmp.Or(root, here)
 	var paths []string
 	for _, arg := range args {
-		full := arg
-		if !filepath.IsAbs(full) {
-			full = filepath.Join(here, arg)
-		}
-		if resolved, err := filepath.EvalSymlinks(full); err == nil {
-			full = resolved
-		}
-		rel, err := filepath.Rel(root, full)
-		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		rel, ok := cli.Below(root, arg)
+		if !ok {
 			return cli.Usage(fmt.Errorf("%s is not below %s", arg, root), "change to its folder")
 		}
-		info, err := os.Stat(full)
+		info, err := os.Stat(arg)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return cli.Usage(fmt.Errorf("%s not found", arg), "give the path of a file or a folder")
 		case err != nil:
 			return err
 		case !info.IsDir():
-			paths = append(paths, filepath.ToSlash(rel))
+			paths = append(paths, rel)
 			continue
 		}
-		found, _, err := patterns.Files(ctx, a.Environ, root, filepath.ToSlash(rel))
+		found, _, err := patterns.Files(ctx, a.Environ, root, rel)
 		if err != nil {
 			return err
 		}

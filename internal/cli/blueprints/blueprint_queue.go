@@ -103,17 +103,15 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return cli.AsJSON(a.Stdout, entries)
-			}
-			if len(entries) == 0 {
-				fmt.Fprintln(a.Stderr, "no blueprint has a history yet; start one: runplan blueprint init")
-			}
-			for _, e := range entries {
-				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", e.At.Format("2006-01-02 15:04:05"), ui.Sanitize(e.Unit),
-					ui.Sanitize(e.Kind), ui.Sanitize(e.Text))
-			}
-			return nil
+			return a.Print(entries, func() {
+				if len(entries) == 0 {
+					fmt.Fprintln(a.Stderr, "no blueprint has a history yet; start one: runplan blueprint init")
+				}
+				for _, e := range entries {
+					fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", e.At.Format("2006-01-02 15:04:05"), ui.Sanitize(e.Unit),
+						ui.Sanitize(e.Kind), ui.Sanitize(e.Text))
+				}
+			})
 		}),
 	})
 }

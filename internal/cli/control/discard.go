@@ -128,10 +128,7 @@ func OneRun(ctx context.Context, p *cli.Project, name string) (runner.Summary, e
 		return runner.Summary{}, err
 	}
 	p.LookAlive(sums)
-	path, err := p.PlanPath(name)
-	if err != nil {
-		return runner.Summary{}, err
-	}
+	path := p.PlanPath(name)
 	s, err := onlyRun(sums, name, path)
 	if err != nil {
 		return s, err

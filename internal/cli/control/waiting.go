@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/redact"
@@ -102,9 +103,9 @@ func CheckpointLines(batch string, list []planparse.Checkpoint) []string {
 func (w waitingItem) What() string {
 	switch {
 	case w.Kind == approveLargeJob:
-		return "large job: " + ui.Sanitize(ui.Cut(w.Title, 40, "…"))
+		return "large job: " + ui.Brief(w.Title, 40)
 	case w.Batch != "":
-		return ui.Sanitize(fmt.Sprintf("batch %s: %s", w.Number, ui.Cut(w.Title, 40, "…")))
+		return ui.Sanitize(fmt.Sprintf("batch %s: %s", w.Number, cells.Cut(w.Title, 40, "…")))
 	}
 	return "landing of " + ui.Sanitize(w.Branch)
 }
@@ -264,10 +265,7 @@ func WaitingFeedback(ctx context.Context, p *cli.Project) ([]waitingItem, error)
 		if !ok {
 			continue
 		}
-		file, err := p.PlanPath(feedback.PlanFile(p.Layout.SelfFix(), job.Plan))
-		if err != nil {
-			return out, err
-		}
+		file := p.PlanPath(feedback.PlanFile(p.Layout.SelfFix(), job.Plan))
 		out = append(out, waitingItem{Plan: filepath.ToSlash(file), Branch: feedback.Branch(i.ID), Approval: runner.Approval{
 			ID: "feedback/" + i.ID, Kind: approveLargeJob, Gate: string(trust.GateLargeJob), Title: job.Plan.Change,
 			Question: job.Why, Since: job.Since,

@@ -187,7 +187,7 @@ func (x *Inspection) tellWhatRuns() {
 	var programs []string
 	for _, g := range x.Gates {
 		if i := g.Info(); i.Command != "" && i.Name != "patterns" { // it reads only rules
-			programs = append(programs, fmt.Sprintf("%s (%s)", i.Name, ui.Cut(ui.Sanitize(i.Command), 60, "…")))
+			programs = append(programs, fmt.Sprintf("%s (%s)", i.Name, ui.Brief(i.Command, 60)))
 		}
 	}
 	if len(programs) > 0 {
@@ -247,13 +247,9 @@ func (x *Inspection) list(ctx context.Context) error {
 		all[i] = l
 		blocks := map[bool]string{true: "blocks", false: "warns"}[l.Blocking]
 		found, _ := FoundTools(r)
-		rows.Add(l.Name, l.Kind, l.Cost, blocks, l.State, ui.Cut(ui.Sanitize(found), 80, "…"),
-			ui.Cut(ui.Sanitize(l.Command), 100, "…"))
+		rows.Add(l.Name, l.Kind, l.Cost, blocks, l.State, ui.Brief(found, 80), ui.Brief(l.Command, 100))
 	}
-	if x.Project.JSON {
-		return cli.AsJSON(x.Project.Stdout, all)
-	}
-	return ui.Table(x.Project.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
+	return x.Project.PrintTable(all, "", []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
 }
 
 // FoundTools describes which tools are installed, which are missing, and how to install those.

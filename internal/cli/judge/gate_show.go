@@ -72,7 +72,7 @@ func (x *Inspection) export(r report.Run) error {
 func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
 	var rows, skipped ui.Rows
 	for _, r := range v.Reports {
-		note := ui.Cut(ui.Sanitize(r.Note), 160, "…")
+		note := ui.Brief(r.Note, 160)
 		if r.Status == gates.Skipped {
 			skipped.Add(r.Gate, r.Status, note)
 			continue

@@ -111,7 +111,7 @@ func (x *Inspection) author(ctx context.Context) review.Author {
 		return review.Author{} // unknown; the review says so
 	}
 	for line := range strings.Lines(out) {
-		if agent := ui.Cut(ui.Sanitize(line), 100, "…"); agent != "" {
+		if agent := ui.Brief(line, 100); agent != "" {
 			preset := x.Project.Config.Agents[agent].Preset
 			return review.Author{Agent: agent, Vendor: review.VendorOf(cmp.Or(preset, agent))}
 		}

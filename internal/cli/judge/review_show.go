@@ -44,7 +44,7 @@ func (x *Inspection) showReview(w io.Writer, v review.Review) error {
 			note = joinText(note, notInstalled(p.Tools))
 		}
 		rows.Add(p.Number, p.Name, p.Status, asked, confidence, found, ui.Duration(p.Duration),
-			ui.Cut(ui.Sanitize(note), 160, "…"))
+			ui.Brief(note, 160))
 	}
 	header := []string{">pass", "", "status", "reviewer", ">sure", ">findings", ">time", "note"}
 	ui.Table(w, header, rows)
@@ -61,7 +61,7 @@ func (x *Inspection) showReview(w io.Writer, v review.Review) error {
 			}
 			fmt.Fprintln(w, reviewLine(f))
 			if f.Citation != "" {
-				fmt.Fprintln(w, "    > "+ui.Cut(ui.Sanitize(f.Citation), 140, "…"))
+				fmt.Fprintln(w, "    > "+ui.Brief(f.Citation, 140))
 			}
 			if f.Fix != "" {
 				fmt.Fprintln(w, "    fix: "+ui.Sanitize(f.Fix))
@@ -138,7 +138,7 @@ func reviewLine(f review.Finding) string {
 
 func entryLine(e review.Entry) string {
 	at := ui.Sanitize(phrase.Place(e.Path, e.Line, 0))
-	return strings.TrimSpace(fmt.Sprintf("%s %s: %s", at, ui.Sanitize(e.Rule), ui.Cut(ui.Sanitize(e.Message), 140, "…")))
+	return strings.TrimSpace(fmt.Sprintf("%s %s: %s", at, ui.Sanitize(e.Rule), ui.Brief(e.Message, 140)))
 }
 
 func openLedger(ctx context.Context, p *cli.Project) (file string, l *review.Ledger, err error) {

@@ -104,15 +104,13 @@ func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int) error
 		shown = append(shown, outcomeShown{s.Task, s.Commit, s.Name, s.Value, s.Note})
 		rows.Add(s.Task, git.Short(s.Commit), s.Name, phrase.Known("%.2f", s.Value), s.Note)
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, struct {
-			Batches int            `json:"batches"`
-			Changed []outcomeShown `json:"changed"`
-		}{batches, shown})
-	}
-	if len(rows) > 0 {
-		ui.Table(a.Stdout, []string{"task", "commit", "signal", ">value", "note"}, rows)
-	}
-	fmt.Fprintf(a.Stderr, "%d merged batches checked, %d signals are new\n", batches, len(changed))
-	return nil
+	return a.Print(struct {
+		Batches int            `json:"batches"`
+		Changed []outcomeShown `json:"changed"`
+	}{batches, shown}, func() {
+		if len(rows) > 0 {
+			ui.Table(a.Stdout, []string{"task", "commit", "signal", ">value", "note"}, rows)
+		}
+		fmt.Fprintf(a.Stderr, "%d merged batches checked, %d signals are new\n", batches, len(changed))
+	})
 }

@@ -182,24 +182,22 @@ func pairsTrouble(err error) error {
 }
 
 func tellPairs(a *cli.App, t training.Tally, s logged.Source, o *trainingPairsOptions) error {
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, struct {
-			Repo    string `json:"repo"`
-			License string `json:"license"`
-			training.Tally
-		}{s.Name, s.License, t})
-	}
-	shown := *a
-	if o.out == "-" {
-		shown.Stdout = a.Stderr
-	}
-	showTally(&shown, t)
-	fmt.Fprintf(a.Stderr, "%d examples of %s (%s)\n", t.Examples, ui.Sanitize(s.Name),
-		cmp.Or(s.License, "its license is unknown"))
-	if o.out != "" && o.out != "-" {
-		fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(filepath.Join(o.out, logged.PairsName)))
-	}
-	return nil
+	return a.Print(struct {
+		Repo    string `json:"repo"`
+		License string `json:"license"`
+		training.Tally
+	}{s.Name, s.License, t}, func() {
+		shown := *a
+		if o.out == "-" {
+			shown.Stdout = a.Stderr
+		}
+		showTally(&shown, t)
+		fmt.Fprintf(a.Stderr, "%d examples of %s (%s)\n", t.Examples, ui.Sanitize(s.Name),
+			cmp.Or(s.License, "its license is unknown"))
+		if o.out != "" && o.out != "-" {
+			fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(filepath.Join(o.out, logged.PairsName)))
+		}
+	})
 }
 
 type trajectoriesOptions struct {

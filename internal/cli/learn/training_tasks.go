@@ -115,7 +115,7 @@ func (o *trainingTasksOptions) exportTasks(ctx context.Context, p *cli.Project, 
 		if r.Reason == "" {
 			text = fmt.Sprintf("task: %d red to green, %d stay green", len(r.Fixed), len(r.Kept))
 		}
-		fmt.Fprintf(p.Stderr, "%.10s  %s;  %s\n", r.Commit, ui.Sanitize(ui.Cut(text, 100, "…")), ui.Sanitize(r.Subject))
+		fmt.Fprintf(p.Stderr, "%.10s  %s;  %s\n", r.Commit, ui.Brief(text, 100), ui.Sanitize(r.Subject))
 	}
 	m, err := tasks.Export(ctx, x)
 	if err != nil {

@@ -295,7 +295,8 @@ func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) 
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{filepath.ToSlash(filepath.Clean(o.show)), fromHere(repo.Root, o.show)} {
+	below, _ := cli.Below(repo.Root, o.show)
+	for _, name := range []string{filepath.ToSlash(filepath.Clean(o.show)), below} {
 		f, found, err := base.FileByPath(ctx, id, name)
 		if err != nil {
 			return err
@@ -335,22 +336,6 @@ func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) 
 	})
 }
 
-// fromHere converts a path relative to the current folder into one relative to the repository.
-func fromHere(root, path string) string {
-	here, err := cli.CurrentFolder()
-	if err != nil {
-		return path
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(here, path)
-	}
-	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		return path
-	}
-	return filepath.ToSlash(rel)
-}
-
 func printSymbol(a *cli.App, x shown) {
 	fmt.Fprintf(a.Stdout, "%s:%d-%d  %s %s\n", ui.Sanitize(x.Path), x.Start, x.End, x.Kind, ui.Sanitize(x.Name))
 	if x.Signature != "" {
@@ -383,11 +368,11 @@ func printFile(a *cli.App, c knowledge.FileContext) {
 		if s.Signature != "" {
 			text = s.Signature
 		}
-		fmt.Fprintf(a.Stdout, "%6d  %s%s\n", s.Start, strings.Repeat("  ", depth[s.ID]), ui.Cut(ui.Sanitize(text), 100, "…"))
+		fmt.Fprintf(a.Stdout, "%6d  %s%s\n", s.Start, strings.Repeat("  ", depth[s.ID]), ui.Brief(text, 100))
 	}
 	for _, d := range c.Docstrings {
 		if d.Symbol == 0 {
-			fmt.Fprintf(a.Stdout, "doc  %s\n", ui.Cut(ui.Sanitize(d.Content), 100, "…"))
+			fmt.Fprintf(a.Stdout, "doc  %s\n", ui.Brief(d.Content, 100))
 		}
 	}
 	for _, d := range c.Imports {
@@ -397,12 +382,12 @@ func printFile(a *cli.App, c knowledge.FileContext) {
 		fmt.Fprintf(a.Stdout, "imported by  %s (%s)\n", ui.Sanitize(d.Path), d.Kind)
 	}
 	for _, x := range c.Rationale {
-		fmt.Fprintf(a.Stdout, "why, line %d  %s\n", x.Line, ui.Cut(ui.Sanitize(x.Content), 100, "…"))
+		fmt.Fprintf(a.Stdout, "why, line %d  %s\n", x.Line, ui.Brief(x.Content, 100))
 	}
 	for _, x := range c.CoChanges {
 		fmt.Fprintf(a.Stdout, "changes with  %s (%s)\n", ui.Sanitize(x.Path), phrase.Count(x.Count, "commit"))
 	}
 	for _, x := range c.Commits {
-		fmt.Fprintf(a.Stdout, "commit  %.10s %s  %s\n", x.Hash, x.Time, ui.Cut(ui.Sanitize(x.Message), 80, "…"))
+		fmt.Fprintf(a.Stdout, "commit  %.10s %s  %s\n", x.Hash, x.Time, ui.Brief(x.Message, 80))
 	}
 }

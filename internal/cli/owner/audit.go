@@ -64,7 +64,7 @@ whenever the audit is read. --verify only makes this check, and compares owner.t
 const cellWidth = 60
 
 func showAudit(a *cli.App, entries []store.AuditEntry) error {
-	brief := func(text string) string { return ui.Cut(ui.Sanitize(text), cellWidth, "…") }
+	brief := func(text string) string { return ui.Brief(text, cellWidth) }
 	var rows ui.Rows
 	for _, e := range entries {
 		tier := "-"

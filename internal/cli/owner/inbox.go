@@ -55,7 +55,7 @@ func showInbox(a *cli.App, items []store.InboxItem) error {
 	var rows ui.Rows
 	for _, i := range items {
 		rows.Add(i.ID, i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(i.Intent, "-"),
-			control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"))
+			control.RepoName(i), ui.Brief(i.Body, cellWidth))
 	}
 	header := []string{">id", "kind", "at", "status", "intent", "repository", "text"}
 	return a.PrintTable(items, "no message waits", header, rows)
@@ -222,7 +222,7 @@ func processInbox(ctx context.Context, p *cli.Project, _ []string) error {
 func unreadable(ctx context.Context, p *cli.Project, id int64, err error) error {
 	err = fmt.Errorf("item %d: %w", id, err)
 	if answer, ok := errors.AsType[*llm.AnswerError](err); ok {
-		raw := ui.Cut(ui.Sanitize(p.Redactor().String(answer.Raw)), 300, "…")
+		raw := ui.Brief(p.Redactor().String(answer.Raw), 300)
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
 			"the item stays new; a larger model may follow the format; to show the item: runplan inbox show %d", id)
 	}

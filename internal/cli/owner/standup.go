@@ -98,7 +98,7 @@ func standup(ctx context.Context, p *cli.Project, from, to time.Time) (trust.Sta
 	}
 	for _, i := range items {
 		s.Inbox = append(s.Inbox,
-			fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
+			fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, control.RepoName(i), ui.Brief(i.Body, 2*cellWidth)))
 	}
 	k, err := p.Keeper()
 	if err != nil {
@@ -127,7 +127,7 @@ func addRun(s *trust.Standup, r runner.Summary) {
 		line += ", undone by " + git.Short(r.Undone)
 	}
 	if r.Reason != "" {
-		line += "; " + ui.Cut(ui.Sanitize(strings.TrimSpace(r.Reason)), 4*cellWidth, "…")
+		line += "; " + ui.Brief(strings.TrimSpace(r.Reason), 4*cellWidth)
 	}
 	switch {
 	case r.Status.Over():

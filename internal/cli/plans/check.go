@@ -236,10 +236,7 @@ func tracedPlan(ctx context.Context, a *cli.App, path string) (*trace.Report, er
 	if err != nil {
 		return nil, err
 	}
-	plan, err := p.PlanPath(path)
-	if err != nil {
-		return nil, err
-	}
+	plan := p.PlanPath(path)
 	j, found, err := cli.IfExists(store.OpenExistingJournal(ctx, p.Layout.Journal()))
 	if !found {
 		return nil, err

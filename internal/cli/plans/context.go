@@ -85,10 +85,7 @@ func showContext(ctx context.Context, a *cli.App, path, batch, from string) erro
 	if err != nil {
 		return err
 	}
-	name, err := p.PlanPath(path)
-	if err != nil {
-		return err
-	}
+	name := p.PlanPath(path)
 	s := briefing.Sources{
 		Input: h.input(p.Layout, plan, b, filepath.Base(path)), Repo: p.Repo, Commit: base, Plan: name, From: h.sum.Base,
 		Run: h.sum.Run, Progress: p.Layout.Progress(),
@@ -135,7 +132,7 @@ func showParts(a *cli.App, c briefing.Composed, base string, h past) error {
 		case p.Trimmed != "":
 			what = "kept; " + p.Trimmed
 		}
-		rows.Add(ui.Cut(ui.Sanitize(p.Name), 60, "…"), p.Chars, p.Tokens, what)
+		rows.Add(ui.Brief(p.Name, 60), p.Chars, p.Tokens, what)
 	}
 	fmt.Fprintln(a.Stderr)
 	ui.Table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows)
@@ -163,7 +160,7 @@ func batchOf(path string, plan *planparse.Plan, name string) (*planparse.Batch, 
 		if strings.EqualFold(b.Number, name) || strings.EqualFold(b.Number, number) {
 			found = append(found, b)
 		}
-		known = append(known, strings.TrimSpace(b.Key+" "+ui.Cut(ui.Sanitize(b.Title), 40, "…")))
+		known = append(known, strings.TrimSpace(b.Key+" "+ui.Brief(b.Title, 40)))
 	}
 	if len(found) == 1 {
 		return found[0], nil
@@ -183,10 +180,7 @@ type past struct {
 // pastOf reads the newest run of a plan, if it is not finished.
 func pastOf(ctx context.Context, p *cli.Project, path string) (past, error) {
 	h := past{failed: map[string]runner.Event{}, tests: map[string]*gates.TestCount{}}
-	name, err := p.PlanPath(path)
-	if err != nil {
-		return h, err
-	}
+	name := p.PlanPath(path)
 	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return h, err

@@ -114,11 +114,9 @@ func outlineOf(root, file string) (draft.Plan, string, error) {
 	} else if err != nil {
 		return draft.Plan{}, "", cli.Usage(err, "")
 	}
-	name := filepath.Base(file)
-	if abs, err := filepath.Abs(file); err == nil {
-		if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) {
-			name = filepath.ToSlash(rel)
-		}
+	name, ok := cli.Below(root, file)
+	if !ok {
+		name = filepath.Base(file)
 	}
 	if p, err := planparse.Parse(name, src); err == nil && len(p.Errors()) == 0 {
 		if c := p.Cover(src); len(p.Batches) > 1 && c.Share(c.Brief+c.Skipped) >= 50 {

@@ -63,7 +63,7 @@ func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 		case r.Kind == planparse.CoverBrief:
 			who = "brief of " + phrase.Few(r.Batches, 6)
 		}
-		rows.Add(fmt.Sprintf("%d-%d", r.First, r.Last), who, r.Why, ui.Cut(ui.Sanitize(r.Text), 50, "…"))
+		rows.Add(fmt.Sprintf("%d-%d", r.First, r.Last), who, r.Why, ui.Brief(r.Text, 50))
 	}
 	ui.Table(w, []string{"lines", "who reads them", "why", "first line"}, rows)
 	_, err := fmt.Fprintf(w, "\n%s: %s\n", path, coverageShares(c))
@@ -91,7 +91,7 @@ func printPlan(w io.Writer, path string, p *planparse.Plan) {
 		if b.Empty {
 			note = routing.EmptyNote
 		}
-		rows.Add(b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"), fmt.Sprintf("%d/%d", done, len(b.Tasks)),
+		rows.Add(b.Number, ui.Brief(b.Title, 60), fmt.Sprintf("%d/%d", done, len(b.Tasks)),
 			len(b.Files.Create), len(b.Files.Modify), len(b.Commands), fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note)
 	}
 	ui.Table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows)

@@ -294,8 +294,8 @@ func SolverAgent(ctx context.Context, p *cli.Project, path string) (chosenAgent,
 
 // givenPlan returns the path of a plan that the user wrote, or "" for a plan that solve generated from a task.
 func givenPlan(p *cli.Project, path string) string {
-	name, err := p.PlanPath(path)
-	if err != nil || strings.HasPrefix(name,
+	name := p.PlanPath(path)
+	if strings.HasPrefix(name,
 		filepath.ToSlash(filepath.Join(filepath.Base(p.Layout.Root), filepath.Base(p.Layout.Tasks())))+"/") {
 		return ""
 	}

@@ -31,10 +31,7 @@ func (x *Prepared) preflight(ctx context.Context) error {
 	if err := largeFiles(ctx, p, o.JSON); err != nil {
 		return err
 	}
-	name, err := p.PlanPath(x.File)
-	if err != nil {
-		return err
-	}
+	name := p.PlanPath(x.File)
 	changed, untracked, err := p.Repo.Dirty(ctx)
 	if err != nil {
 		return err

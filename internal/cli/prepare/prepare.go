@@ -166,10 +166,7 @@ func (x *Prepared) describe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	name, err := p.PlanPath(x.File)
-	if err != nil {
-		return err
-	}
+	name := p.PlanPath(x.File)
 	x.Run = uuid.NewString()
 	x.Info = runner.Info{
 		Plan: name, PlanDigest: x.Plan.Digest, Title: cmp.Or(redact.Clean(x.Plan.Title), filepath.Base(name)),

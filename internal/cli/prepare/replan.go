@@ -351,7 +351,7 @@ func showReplanned(a *cli.App, r replanned, path string, o *RunOptions) error {
 	}
 	var rows ui.Rows
 	for _, row := range r.rows {
-		rows.Add(row.number, ui.Cut(ui.Sanitize(row.title), 40, "…"), row.what, row.then)
+		rows.Add(row.number, ui.Brief(row.title, 40), row.what, row.then)
 	}
 	if len(rows) > 0 {
 		ui.Table(w, []string{"batch", "title", "change", "effect"}, rows)

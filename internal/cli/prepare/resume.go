@@ -124,9 +124,7 @@ func unfinished(ctx context.Context, p *cli.Project, name string) (runner.Summar
 	}
 	path := name
 	if name != "" {
-		if path, err = p.PlanPath(name); err != nil {
-			return runner.Summary{}, err
-		}
+		path = p.PlanPath(name)
 	}
 	finished := false
 	for _, s := range sums {

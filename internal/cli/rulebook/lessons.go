@@ -151,7 +151,7 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 					layer += " (replaces " + l.Replaces + ")"
 				}
 				rows.Add(l.ID, l.Severity, l.Pattern.Type, l.Category,
-					measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer)
+					measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Brief(l.Title, 70), layer)
 			}
 			header := []string{"id", "severity", "type", "category", "measured", "title", "layer"}
 			ui.Table(a.Stdout, header, rows)

@@ -85,7 +85,7 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 					layer += fmt.Sprintf(" (instead of %s)", r.Shadows)
 				}
 				rows.Add(r.ID, r.Severity, strings.Join(r.Languages, " "), r.Lesson,
-					measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…"))
+					measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Brief(r.Message, 70))
 			}
 			header := []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}
 			return a.PrintTable(rules, "", header, rows)
@@ -225,21 +225,19 @@ agent. Without ast-grep only Go is checked.`,
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return cli.AsJSON(a.Stdout, style)
-			}
-			if style.Note != "" {
-				fmt.Fprintf(a.Stderr, "skipped: %s\n", style.Note)
-			}
-			if style.Note == "" && style.Text() == "" {
-				fmt.Fprintln(a.Stderr, "no Go, Python, TypeScript or JavaScript code here")
-			}
-			for line := range strings.SplitSeq(style.Text(), "\n") {
-				if line != "" {
-					fmt.Fprintln(a.Stdout, ui.Sanitize(line))
+			return a.Print(style, func() {
+				if style.Note != "" {
+					fmt.Fprintf(a.Stderr, "skipped: %s\n", style.Note)
 				}
-			}
-			return nil
+				if style.Note == "" && style.Text() == "" {
+					fmt.Fprintln(a.Stderr, "no Go, Python, TypeScript or JavaScript code here")
+				}
+				for line := range strings.SplitSeq(style.Text(), "\n") {
+					if line != "" {
+						fmt.Fprintln(a.Stdout, ui.Sanitize(line))
+					}
+				}
+			})
 		}),
 	})
 }
@@ -281,26 +279,24 @@ Only generated files are replaced.`,
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return cli.AsJSON(a.Stdout, map[string]any{"dir": dir, "files": files, "kept": kept, "log": log})
-			}
-			var rows ui.Rows
-			for _, e := range log {
-				what := "no"
-				switch {
-				case e.Converted:
-					what = "yes: " + e.Template
-				case e.Rule != "":
-					what = "by " + e.Rule
+			return a.Print(map[string]any{"dir": dir, "files": files, "kept": kept, "log": log}, func() {
+				var rows ui.Rows
+				for _, e := range log {
+					what := "no"
+					switch {
+					case e.Converted:
+						what = "yes: " + e.Template
+					case e.Rule != "":
+						what = "by " + e.Rule
+					}
+					rows.Add(e.Lesson, e.Language, what, ui.Brief(e.Reason, 100))
 				}
-				rows.Add(e.Lesson, e.Language, what, ui.Cut(ui.Sanitize(e.Reason), 100, "…"))
-			}
-			ui.Table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows)
-			for _, name := range kept {
-				fmt.Fprintf(a.Stderr, "%s was not generated and is not changed\n", ui.Sanitize(name))
-			}
-			fmt.Fprintf(a.Stderr, "%d rule file(s) in %s\n", len(files)-len(kept), ui.Sanitize(dir))
-			return nil
+				ui.Table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows)
+				for _, name := range kept {
+					fmt.Fprintf(a.Stderr, "%s was not generated and is not changed\n", ui.Sanitize(name))
+				}
+				fmt.Fprintf(a.Stderr, "%d rule file(s) in %s\n", len(files)-len(kept), ui.Sanitize(dir))
+			})
 		}),
 	}, func(f *cli.Flags) {
 		f.StringVar(&dir, "dir", "", "folder for the rule files (default: .runplan/patterns of the repository)")

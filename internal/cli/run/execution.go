@@ -145,7 +145,7 @@ func (x *Execution) config(settings gates.Settings, raw *store.Journal, agent ag
 			MaxRepeats: c.Run.MaxRepeats, MaxTokens: int64(c.Run.MaxTokens), MaxCostUSD: c.Run.MaxAttemptUSD,
 		},
 		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
-		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
+		Setup:   x.Project.WorkspaceSetup(nil),
 		Context: prepare.ContextLimits(c.Context), ContextFile: c.Context.File, Where: models.Where(x.Project),
 		Style: func(ctx context.Context, dir string) string {
 			text, note, err := prepare.StyleOf(ctx, x.App, dir)

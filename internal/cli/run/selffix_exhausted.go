@@ -18,8 +18,8 @@ import (
 // exhausted creates a feedback for each batch that failed its last attempt, if the configuration enables this
 // (FIX-32). It skips the runs of fixes, because their own feedback records the failure.
 func (x *Execution) exhausted() {
-	fixes, err := x.Project.PlanPath(x.Project.Layout.SelfFix())
-	if !x.Project.Config.Feedback.OnExhausted || err == nil && strings.HasPrefix(x.Info.Plan, fixes+"/") {
+	fixes := x.Project.PlanPath(x.Project.Layout.SelfFix())
+	if !x.Project.Config.Feedback.OnExhausted || strings.HasPrefix(x.Info.Plan, fixes+"/") {
 		return
 	}
 	if err := x.openFeedback(context.Background()); err != nil {

@@ -15,11 +15,11 @@ import (
 
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/redact"
-	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/planparse/draft"
 )
@@ -85,7 +85,7 @@ func solve(ctx context.Context, p *cli.Project, task, plan string, o prepare.Run
 		return RunPlan(ctx, p.App, prepare.Request{Plan: plan, Options: o})
 	}
 	first, _, _ := strings.Cut(task, "\n")
-	parsed, text, err := draft.OfTask(ui.Cut(redact.Clean(first), 80, "…"), task)
+	parsed, text, err := draft.OfTask(cells.Cut(redact.Clean(first), 80, "…"), task)
 	if err != nil {
 		return cli.Usage(err, "write a plan: runplan solve --plan FILE")
 	}

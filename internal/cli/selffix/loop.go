@@ -112,7 +112,7 @@ func openLoop(ctx context.Context, p *cli.Project, o selfFixOptions) (*selfFix, 
 		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.Layout.FailurePatterns(), p.Warn), Now: time.Now},
 		Alarm:  l.alarm, Critique: l.critique,
 		Say: func(i feedback.Item, text string) {
-			fmt.Fprintf(p.Stderr, "%s: %s: %s\n", i.ID, i.Status, ui.Cut(ui.Sanitize(text), 800, "…"))
+			fmt.Fprintf(p.Stderr, "%s: %s: %s\n", i.ID, i.Status, ui.Brief(text, 800))
 		},
 	}
 	l.driver = feedback.New(l.parts)

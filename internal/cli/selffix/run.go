@@ -113,10 +113,7 @@ func (l *selfFix) gated(ctx context.Context, run string) (tree string, reports [
 }
 
 func (l *selfFix) runOf(ctx context.Context, file string) (runner.Summary, bool, error) {
-	name, err := l.project.PlanPath(file)
-	if err != nil {
-		return runner.Summary{}, false, err
-	}
+	name := l.project.PlanPath(file)
 	sums, err := l.project.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return runner.Summary{}, false, err

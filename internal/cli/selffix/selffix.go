@@ -160,8 +160,8 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 			var rows ui.Rows
 			for _, i := range items {
 				last := i.Notes[len(i.Notes)-1]
-				rows.Add(i.ID, i.Severity, i.Status, cmp.Or(i.Approval, "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"),
-					ui.Cut(ui.Sanitize(last.Text), noteWidth, "…"))
+				rows.Add(i.ID, i.Severity, i.Status, cmp.Or(i.Approval, "-"), ui.Brief(i.Body, 40),
+					ui.Brief(last.Text, noteWidth))
 			}
 			return a.PrintTable(items, "no feedback", []string{"id", "severity", "status", "approval", "text", "last"}, rows)
 		}),
@@ -183,17 +183,15 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 				if i.ID != args[0] {
 					continue
 				}
-				if a.JSON {
-					return cli.AsJSON(a.Stdout, i)
-				}
-				fmt.Fprintf(a.Stdout, "%s\n\n%s\n\n",
-					strings.TrimSuffix(fmt.Sprintf("%s, %s, %s, on %s", i.ID, i.Severity, i.Status, ui.Sanitize(i.URL)), ", on "),
-					strings.TrimRight(i.Body, "\n"))
-				for _, n := range i.Notes {
-					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage,
-						ui.Sanitize(n.Text))
-				}
-				return nil
+				return a.Print(i, func() {
+					fmt.Fprintf(a.Stdout, "%s\n\n%s\n\n",
+						strings.TrimSuffix(fmt.Sprintf("%s, %s, %s, on %s", i.ID, i.Severity, i.Status, ui.Sanitize(i.URL)), ", on "),
+						strings.TrimRight(i.Body, "\n"))
+					for _, n := range i.Notes {
+						fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage,
+							ui.Sanitize(n.Text))
+					}
+				})
 			}
 			return cli.Usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback),
 				"runplan self-fix list shows all feedback")

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/cli/watch"
@@ -313,7 +314,7 @@ func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string
 		d.fact(ui.Warn, "batch %s, %s: %d candidates competed", b.Number, b.Title, len(b.Candidates))
 		for _, c := range b.Candidates {
 			d.say("      " + ui.Sanitize(
-				ui.Cut(fmt.Sprintf("c%d %s: %s", c.Number, c.Variant, verdictOf(c)), 100, d.style.Ellipsis())))
+				cells.Cut(fmt.Sprintf("c%d %s: %s", c.Number, c.Variant, verdictOf(c)), 100, d.style.Ellipsis())))
 		}
 	}
 	d.fact(ui.Warn, "batch %s waited for an approval", s.Batches[len(s.Batches)-1].Number)
@@ -336,10 +337,10 @@ func (d *demonstration) look(p *cli.Project, s runner.Summary) {
 	}
 	width := 0
 	for _, line := range lines {
-		width = max(width, ui.Width(line[0]))
+		width = max(width, cells.Width(line[0]))
 	}
 	for _, line := range lines {
-		d.say("  " + ui.Pad(line[0], width) + "  " + d.style.Faint("# "+line[1]))
+		d.say("  " + cells.Pad(line[0], width) + "  " + d.style.Faint("# "+line[1]))
 	}
 	d.say("  report: " + report)
 }

@@ -162,10 +162,7 @@ func leftTasks(p *cli.Project, sums []runner.Summary) ([]local.Leftover, error) 
 	}
 	names := map[string]string{} // by file
 	for _, path := range files {
-		var err error
-		if names[path], err = p.PlanPath(path); err != nil {
-			return nil, err
-		}
+		names[path] = p.PlanPath(path)
 	}
 	return leftFiles(p, "task", files, func(path string, idle bool) (bool, string) {
 		done, known := finished[names[path]]

@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
@@ -240,7 +241,7 @@ func refusal(path string, exit int) error {
 	if i := strings.LastIndex(text, "runplan: "); i >= 0 {
 		text = text[i+len("runplan: "):]
 	}
-	text = strings.Join(strings.Fields(text), " ")
+	text = phrase.Line(text)
 	text = text[:min(len(text), maxRefusal)]
 	text = strings.NewReplacer(" → more: ", ". More: ", " → ", ". What to do: ").Replace(text)
 	return errors.New(redact.Clean(cmp.Or(text, fmt.Sprintf("runplan resume ended with exit status %d", exit))))

@@ -116,7 +116,7 @@ func spentOf(ctx context.Context, p *cli.Project, name string, all bool) (spent,
 		}
 	}
 	if name == "" {
-		if s.Calls, err = callsBeside(ctx, p, j); err != nil {
+		if s.Calls, err = callsOutsideRuns(ctx, p, j); err != nil {
 			return s, err
 		}
 	}
@@ -197,7 +197,7 @@ type spentCalls struct {
 	Source    agents.Source `json:"source"`
 }
 
-func callsBeside(ctx context.Context, p *cli.Project, j *store.Journal) ([]spentCalls, error) {
+func callsOutsideRuns(ctx context.Context, p *cli.Project, j *store.Journal) ([]spentCalls, error) {
 	out := []spentCalls{}
 	sums, err := j.CallsOutsideRuns(ctx)
 	if err != nil || len(sums) == 0 {

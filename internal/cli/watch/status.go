@@ -162,20 +162,18 @@ func showMetrics(ctx context.Context, p *cli.Project, name string) error {
 	if err != nil {
 		return err
 	}
-	if p.JSON {
-		return cli.AsJSON(p.Stdout, struct {
-			report.Metrics
-			Sampling sampling.Comparison `json:"sampling"`
-			Adapters []AdapterMetric     `json:"adapters"`
-		}{m, rates, trained})
-	}
-	for _, l := range append(m.Lines(), rates.Lines()...) {
-		fmt.Fprintln(p.Stdout, l)
-	}
-	for _, t := range trained {
-		fmt.Fprintln(p.Stdout, t.Line())
-	}
-	return nil
+	return p.Print(struct {
+		report.Metrics
+		Sampling sampling.Comparison `json:"sampling"`
+		Adapters []AdapterMetric     `json:"adapters"`
+	}{m, rates, trained}, func() {
+		for _, l := range append(m.Lines(), rates.Lines()...) {
+			fmt.Fprintln(p.Stdout, l)
+		}
+		for _, t := range trained {
+			fmt.Fprintln(p.Stdout, t.Line())
+		}
+	})
 }
 
 func eventsOf(ctx context.Context, p *cli.Project, run string) ([]runner.Event, error) {

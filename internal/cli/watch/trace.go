@@ -135,11 +135,7 @@ func (t *tracing) isRun(r store.Run, name string) bool {
 	if len(name) >= 4 && strings.HasPrefix(r.ID, name) || r.ID == name || r.Slug == name || r.Plan == name {
 		return true
 	}
-	if !strings.HasSuffix(name, ".md") {
-		return false
-	}
-	file, err := t.project.PlanPath(name)
-	return err == nil && r.Plan == file
+	return strings.HasSuffix(name, ".md") && r.Plan == t.project.PlanPath(name)
 }
 
 // report traces a run. If older is set, it uses older runs of the same plan for what the run does not cover.

@@ -81,8 +81,8 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 // has another version of the file than the checked-out commit; "" if there is none.
 func (t *tracing) ahead(ctx context.Context, what string) string {
 	name, line, _ := strings.Cut(what, ":")
-	file, err := t.project.PlanPath(name)
-	if err != nil || filepath.IsAbs(file) || t.options.at != "" {
+	file := t.project.PlanPath(name)
+	if filepath.IsAbs(file) || t.options.at != "" {
 		return ""
 	}
 	blob := func(commit string) string {
@@ -164,8 +164,8 @@ func (t *tracing) asLine(ctx context.Context, what string) (*trace.Answer, strin
 
 // file finds a file of the checkout, or of --at. It returns the path in the repository, or "" if there is none.
 func (t *tracing) file(ctx context.Context, name string) (file, rev string, err error) {
-	if file, err = t.project.PlanPath(name); err != nil || filepath.IsAbs(file) {
-		return "", "", err
+	if file = t.project.PlanPath(name); filepath.IsAbs(file) {
+		return "", "", nil
 	}
 	if t.options.at == "" {
 		if info, err := os.Stat(filepath.Join(t.project.Repo.Root, filepath.FromSlash(file))); err != nil || info.IsDir() {
