@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-
-	"github.com/runplan/runplan/internal/ternary"
 )
 
 // schedule issues all commands that are possible now: first those that bring candidates to the run branch, then work
@@ -43,9 +41,9 @@ func (m *Machine) give() []Command {
 	starts := m.starts()
 	slices.SortStableFunc(starts, func(a, b start) int {
 		return cmp.Or(
-			-cmp.Compare(ternary.If(a.status == Working, 1, 0), ternary.If(b.status == Working, 1, 0)),
+			-cmp.Compare(bit(a.status == Working), bit(b.status == Working)),
 			-cmp.Compare(a.rank, b.rank),
-			cmp.Compare(ternary.If(len(a.on) > 0, 1, 0), ternary.If(len(b.on) > 0, 1, 0)),
+			cmp.Compare(bit(len(a.on) > 0), bit(len(b.on) > 0)),
 		)
 	})
 	var cmds []Command
@@ -90,6 +88,13 @@ func (m *Machine) starts() []start {
 		}
 	}
 	return starts
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // begin gives a batch to an agent.

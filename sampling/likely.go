@@ -3,8 +3,6 @@ package sampling
 import (
 	"math"
 	"slices"
-
-	"github.com/runplan/runplan/internal/ternary"
 )
 
 // Model holds the parameters that [Likely] uses to compute the probability that a candidate is right. They were fitted
@@ -92,7 +90,7 @@ func (m Model) likely(candidates []int, authors []author, still []bool) []float6
 		weight := 1.0
 		for i := range candidates {
 			is := set>>i&1 == 1
-			weight *= ternary.If(is, m.Prior, 1-m.Prior)
+			weight *= pick(is, m.Prior, 1-m.Prior)
 			if is && still[i] {
 				weight *= m.Still
 			}
@@ -101,7 +99,7 @@ func (m Model) likely(candidates []int, authors []author, still []bool) []float6
 			sound := m.Held
 			i := slices.Index(candidates, a.number)
 			if i >= 0 {
-				sound = ternary.If(set>>i&1 == 1, 1, m.Sound)
+				sound = pick(set>>i&1 == 1, 1, m.Sound)
 			}
 			weight *= sound*m.said(a, i, set, true) + (1-sound)*m.said(a, i, set, false)
 		}
@@ -128,13 +126,20 @@ func (m Model) said(a author, own, set int, sound bool) float64 {
 		p := 0.0
 		switch right := set>>i&1 == 1; {
 		case !sound:
-			p = ternary.If(right, m.Wrong, m.Chance)
+			p = pick(right, m.Wrong, m.Chance)
 		case right:
 			p = m.Agree
 		default:
 			p = math.Pow(1-m.Catch, math.Pow(float64(a.tests), m.Repeat))
 		}
-		chance *= ternary.If(passes, p, 1-p)
+		chance *= pick(passes, p, 1-p)
 	}
 	return chance
+}
+
+func pick(first bool, a, b float64) float64 {
+	if first {
+		return a
+	}
+	return b
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/internal/lists"
-	"github.com/runplan/runplan/internal/ternary"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/plan"
 )
@@ -160,7 +159,7 @@ func (s *splitter) resolve() {
 		if r.out != "" {
 			continue
 		}
-		side := ternary.If(s.held[r], 1, 0)
+		side := one(s.held[r])
 		for _, k := range slices.Concat(r.hard, r.soft) {
 			if sides[k] == nil {
 				sides[k] = &[2][]*record{}
@@ -187,6 +186,13 @@ func (s *splitter) resolve() {
 	}
 }
 
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // kinds makes sure that each kind of pair is on both sides (TRAIN-18) and that validation is not empty.
 func (s *splitter) kinds(loose []group) error {
 	for _, k := range slices.Sorted(maps.Keys(s.totals)) {
@@ -197,7 +203,7 @@ func (s *splitter) kinds(loose []group) error {
 			if train, held := s.sides(k); held > 0 || train < 2 {
 				break
 			}
-			n := lists.Sum(g.members, func(r *record) int { return ternary.If(r.out == "" && r.kind == k, 1, 0) })
+			n := lists.Sum(g.members, func(r *record) int { return one(r.out == "" && r.kind == k) })
 			if train, _ := s.sides(k); n == 0 || n >= train {
 				continue
 			}
@@ -224,8 +230,8 @@ func (s *splitter) kinds(loose []group) error {
 func (s *splitter) sides(k training.Kind) (train, held int) {
 	for _, r := range s.all {
 		if r.out == "" && r.kind == k {
-			held += ternary.If(s.held[r], 1, 0)
-			train += ternary.If(!s.held[r], 1, 0)
+			held += one(s.held[r])
+			train += one(!s.held[r])
 		}
 	}
 	return train, held

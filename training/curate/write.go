@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/atomicfile"
-	"github.com/runplan/runplan/internal/ternary"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/folder"
 )
@@ -83,13 +82,13 @@ func (s *Side) Add(e training.Example) { s.add(e.Positive, e.Rejected != "", e.S
 
 func (s *Side) add(positive, pair bool, source training.Source, kind training.Kind) {
 	s.Examples++
-	s.Positive += ternary.If(positive && !pair, 1, 0)
-	s.Negative += ternary.If(!positive && !pair, 1, 0)
-	s.Preferences += ternary.If(pair, 1, 0)
-	s.Logged += ternary.If(source == training.Logged, 1, 0)
-	s.Synthetic += ternary.If(source == training.Synthetic, 1, 0)
-	s.Forward += ternary.If(kind == training.Forward, 1, 0)
-	s.Retroactive += ternary.If(kind == training.Retroactive, 1, 0)
+	s.Positive += one(positive && !pair)
+	s.Negative += one(!positive && !pair)
+	s.Preferences += one(pair)
+	s.Logged += one(source == training.Logged)
+	s.Synthetic += one(source == training.Synthetic)
+	s.Forward += one(kind == training.Forward)
+	s.Retroactive += one(kind == training.Retroactive)
 }
 
 func (b *builder) leftOut() []Out {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/internal/ternary"
 	"github.com/runplan/runplan/training"
 )
 
@@ -191,7 +190,7 @@ func patterns(all []store.Attempt) []Pattern {
 			ways["test "+t] = true
 		}
 		for name, is := range ways {
-			counts[name] += ternary.If(is, 1, 0)
+			counts[name] += one(is)
 		}
 	}
 	var out []Pattern
@@ -231,7 +230,7 @@ func correlations(tasks []store.TaskOutcome) []Correlation {
 		var x, y []float64
 		for _, t := range tasks {
 			if v, known := f.of(t); known && t.Success != nil {
-				x, y = append(x, v), append(y, float64(ternary.If(*t.Success, 1, 0)))
+				x, y = append(x, v), append(y, float64(one(*t.Success)))
 			}
 		}
 		if len(x) > 0 {

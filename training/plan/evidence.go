@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/internal/ternary"
 	"github.com/runplan/runplan/training"
 )
 
@@ -94,13 +93,20 @@ func (t *Tally) add(x training.Example) {
 		t.Preferences++
 	case x.Positive:
 		t.Positive++
-		t.LoggedPositive += ternary.If(logged, 1, 0)
+		t.LoggedPositive += one(logged)
 	default:
 		t.Negative++
-		t.LoggedNegative += ternary.If(logged, 1, 0)
+		t.LoggedNegative += one(logged)
 	}
-	t.Forward += ternary.If(x.Kind == training.Forward, 1, 0)
-	t.Retroactive += ternary.If(x.Kind == training.Retroactive, 1, 0)
+	t.Forward += one(x.Kind == training.Forward)
+	t.Retroactive += one(x.Kind == training.Retroactive)
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // StageOf returns the stage of a logged call. ok is false for calls that are not trained.

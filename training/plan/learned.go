@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/runplan/runplan/internal/ternary"
 	"github.com/runplan/runplan/runner/failures"
 	"github.com/runplan/runplan/runner/report"
 	"github.com/runplan/runplan/sampling"
@@ -68,8 +67,7 @@ func (e *Evidence) FromStores(patterns []failures.Pattern, outcomes []sampling.O
 			continue
 		}
 		v := byName[o.Variant]
-		byName[o.Variant] = Variant{o.Variant, v.Tried + 1, v.Passed + ternary.If(o.Passed, 1, 0),
-			v.Won + ternary.If(o.Won, 1, 0)}
+		byName[o.Variant] = Variant{o.Variant, v.Tried + 1, v.Passed + one(o.Passed), v.Won + one(o.Won)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		l.Variants = append(l.Variants, byName[name])
@@ -80,7 +78,7 @@ func (e *Evidence) FromStores(patterns []failures.Pattern, outcomes []sampling.O
 			continue // there was no prediction
 		}
 		l.Routing.Runs++
-		l.Routing.Near += ternary.If(*t.Off <= nearEnough, 1, 0)
+		l.Routing.Near += one(*t.Off <= nearEnough)
 		sum += *t.Off / 100
 	}
 	if l.Routing.Runs > 0 {

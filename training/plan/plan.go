@@ -17,7 +17,6 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/internal/phrase"
-	"github.com/runplan/runplan/internal/ternary"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
 )
@@ -230,24 +229,24 @@ func (p Plan) Check() error {
 	case d.MaxExamples < 0:
 		return wrong("data", "max_examples", "is %d; it must not be below 0", d.MaxExamples)
 	case h.Rank < 1 || h.Alpha < 1:
-		return wrong("hyperparameters", ternary.If(h.Rank < 1, "rank", "alpha"), "must be above 0")
+		return wrong("hyperparameters", cond(h.Rank < 1, "rank", "alpha"), "must be above 0")
 	case !(h.Dropout >= 0 && h.Dropout < 1):
 		return wrong("hyperparameters", "dropout", "is %v; it must be at least 0 and below 1", h.Dropout)
 	case len(h.TargetModules) == 0:
 		return wrong("hyperparameters", "target_modules", "is empty; name at least one module")
 	case h.BatchSize < 1 || h.GradientAccumulation < 1:
-		return wrong("hyperparameters", ternary.If(h.BatchSize < 1, "batch_size", "gradient_accumulation_steps"),
+		return wrong("hyperparameters", cond(h.BatchSize < 1, "batch_size", "gradient_accumulation_steps"),
 			"must be above 0")
 	case !finite(h.LearningRate) || h.LearningRate <= 0:
 		return wrong("hyperparameters", "learning_rate", "is %v; it must be above 0", h.LearningRate)
 	case h.MaxSteps < 1 || h.MaxSequenceLength < 1:
-		return wrong("hyperparameters", ternary.If(h.MaxSteps < 1, "max_steps", "max_sequence_length"), "must be above 0")
+		return wrong("hyperparameters", cond(h.MaxSteps < 1, "max_steps", "max_sequence_length"), "must be above 0")
 	case h.QuantizationBits != 0 && h.QuantizationBits != 4 && h.QuantizationBits != 8:
 		return wrong("hyperparameters", "quantization_bits", "is %d; it must be 4, 8, or 0 for none", h.QuantizationBits)
 	case !finite(h.BetaOfPreferences) || h.BetaOfPreferences <= 0:
 		return wrong("hyperparameters", "beta", "is %v; it must be above 0", h.BetaOfPreferences)
 	case h.EvaluateEverySteps < 1 || h.SaveCheckpointsToKeep < 1:
-		return wrong("hyperparameters", ternary.If(h.EvaluateEverySteps < 1, "eval_steps", "save_total_limit"), "must be above 0")
+		return wrong("hyperparameters", cond(h.EvaluateEverySteps < 1, "eval_steps", "save_total_limit"), "must be above 0")
 	}
 	for _, s := range d.Sources {
 		if s != training.Logged && s != training.Synthetic {
@@ -265,6 +264,13 @@ func (p Plan) Check() error {
 		}
 	}
 	return nil
+}
+
+func cond(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

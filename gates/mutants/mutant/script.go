@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -72,7 +73,7 @@ func (f *scriptFile) mutate(n patterns.Node) {
 	text := f.text[n.Start:n.End]
 	switch kind {
 	case "op":
-		op := operators[gates.Atoi(what)]
+		op := operators[atoi(what)]
 		a, okA := n.Var("A")
 		b, okB := n.Var("B")
 		if !okA || !okB || op.old == "+" && (quoted(f.text[a.Start:a.End]) || quoted(f.text[b.Start:b.End])) {
@@ -110,7 +111,7 @@ func (f *scriptFile) mutate(n patterns.Node) {
 	case "number":
 		if len(text) < 9 && !f.ones[[2]int{n.Start, n.End}] && strings.Trim(text, "0123456789") == "" &&
 			(text == "0" || text[0] != '0') {
-			f.put(Constant, n.Start, n.End, fmt.Sprint(gates.Atoi(text)+1))
+			f.put(Constant, n.Start, n.End, fmt.Sprint(atoi(text)+1))
 		}
 	}
 }
@@ -119,7 +120,12 @@ func (f *scriptFile) mutate(n patterns.Node) {
 func negates(rule string) bool {
 	i, ok := strings.CutPrefix(rule, "op-")
 	return rule == "not" || ok && slices.Contains(
-		[]string{"==", "!=", "===", "!==", "in", "not in", "is", "is not"}, operators[gates.Atoi(i)].old)
+		[]string{"==", "!=", "===", "!==", "in", "not in", "is", "is not"}, operators[atoi(i)].old)
+}
+
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s) // only of digits
+	return n
 }
 
 func quoted(s string) bool { return s != "" && strings.ContainsAny(s[:1]+s[len(s)-1:], "\"'`") }
