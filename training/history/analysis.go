@@ -57,14 +57,18 @@ var (
 	issueStart = lazyre.New(`^(?:\[[^\]\n]{1,20}\]\s*)+|^(?i:(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|issue|bug|gh)\b\s*)?(?:#|GH-)\d+\s*[:,-]?\s+`)
 	issueEnd   = lazyre.New(`(?:[\s,]*\(?(?i:\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|issue|bug)\b:?\s+)?(?:#\d+|[A-Z]{2,10}-\d+)(?:,?\s+(?:and\s+)?#\d+)*\)?)+\.?$`)
 	typePrefix = lazyre.New(`^(?i:fix|fixes|new|update|upgrade|breaking|feat|docs?|build|chore|refactor|perf|tests?|style|ci)(?:\([^)\n]{1,60}\))?!?:\s+`)
-	choreStart = lazyre.New(`^(?i:chore|build|ci|style|upgrade)(?:\([^)\n]{1,60}\))?!?:\s`)
+	kindStart  = lazyre.New(`^(?i:fix|feat|feature|new|docs?|refactor|perf|tests?|chore|build|ci|style)(?:\([^)\n]{1,60}\))?!?:\s`)
 )
 
 // intentOf returns what a message says has to be done: its first line without numbers of issues and prefixes such as
 // "fix(parser): ".
 func intentOf(message string) string {
-	subject, _, _ := strings.Cut(message, "\n")
+	subject, rest, _ := strings.Cut(message, "\n")
 	subject = strings.TrimSpace(subject)
+	if last := strings.ToLower(subject[strings.LastIndexByte(subject, ' ')+1:]); emptyWords.Has(last) || stopWords.Has(last) {
+		more, _, _ := strings.Cut(rest, "\n") // the sentence goes on in the next line
+		subject = strings.TrimSpace(subject + " " + strings.TrimSpace(more))
+	}
 	said := strings.TrimSpace(issueEnd.ReplaceAllString(issueStart.ReplaceAllString(subject, ""), ""))
 	said = withoutPrefix(typePrefix.ReplaceAllString(said, ""))
 	if utf8.RuneCountInString(said) < leastChars {
@@ -73,12 +77,11 @@ func intentOf(message string) string {
 	return phrase.Cut(fence.Line(said), 400)
 }
 
-// clearKind reports whether the first line of a task says which kind it is. A task of the kind "other" says so by a
-// prefix such as "chore: ".
+// clearKind reports whether a task says at its start which kind it is: by a type such as "feat: " or "chore: ", or by its
+// first word. Other words of kinds may be about something else, such as "move" in "only move the window if it is open".
 func clearKind(q query) bool {
-	subject, _, _ := strings.Cut(q.text, "\n")
-	kind := retrieve.KindOf(issueEnd.ReplaceAllString(strings.TrimSpace(subject), ""))
-	return kind == q.kind && (kind != retrieve.Other || choreStart.MatchString(subject))
+	first, _, _ := strings.Cut(q.intent, " ")
+	return kindStart.MatchString(q.text) || retrieve.KindOf(first) != retrieve.Other && retrieve.KindOf(first) == q.kind
 }
 
 // hits counts the stems of a name that the task has, also as one word.

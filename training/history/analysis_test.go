@@ -13,14 +13,15 @@ import (
 // An intent is what a message says has to be done, without numbers of issues and types.
 func TestIntentOf(t *testing.T) {
 	for message, want := range map[string]string{
-		"fix(parser): read empty lines as text (#12)":                    "read empty lines as text",
-		"Fix: comma-spacing has false positives (fixes #1457)":           "comma-spacing has false positives",
-		"Fix: don't validate schemas for disabled rules (fixes #7) (#8)": "don't validate schemas for disabled rules",
-		"Fix #3702: abstract styling of figure legends":                  "abstract styling of figure legends",
-		"Close #1776: source_suffix causes an error":                     "source_suffix causes an error",
-		"[i18n][man] add missing deunicode().":                           "add missing deunicode().",
-		"caddytls: Reorder provisioning steps (fix #6877)":               "Reorder provisioning steps",
-		"Read the settings at the start, see GH-4":                       "Read the settings at the start",
+		"fix(parser): read empty lines as text (#12)":                       "read empty lines as text",
+		"Fix: comma-spacing has false positives (fixes #1457)":              "comma-spacing has false positives",
+		"Fix: don't validate schemas for disabled rules (fixes #7) (#8)":    "don't validate schemas for disabled rules",
+		"Fix #3702: abstract styling of figure legends":                     "abstract styling of figure legends",
+		"Close #1776: source_suffix causes an error":                        "source_suffix causes an error",
+		"Fixed a bug of the parser that caused PATH and\nNAME to be empty.": "Fixed a bug of the parser that caused PATH and NAME to be empty.",
+		"[i18n][man] add missing deunicode().":                              "add missing deunicode().",
+		"caddytls: Reorder provisioning steps (fix #6877)":                  "Reorder provisioning steps",
+		"Read the settings at the start, see GH-4":                          "Read the settings at the start",
 		"Fix it all (#12)": "Fix it all (#12)", // too short without its number
 		"Sort the lines of a report\n\nThey were in any order (#3)": "Sort the lines of a report",
 	} {
@@ -34,13 +35,15 @@ func TestIntentOf(t *testing.T) {
 func TestClearKind(t *testing.T) {
 	for task, want := range map[string]bool{
 		"Fix the sum of carts":                     true,
+		"Only move the window if it is open":       false,
+		"server: rename Start to Serve":            true,
 		"Load themes by iteration":                 false,
 		"Load themes by iteration (fixes #12)":     false, // the number says nothing of the kind
 		"chore: load themes by iteration":          true,
 		"feat: load themes by iteration":           true,
 		"Load themes by iteration\n\nFix the loop": false,
 	} {
-		if got := clearKind(query{text: task, kind: retrieve.KindOf(task)}); got != want {
+		if got := clearKind(query{text: task, intent: intentOf(task), kind: retrieve.KindOf(task)}); got != want {
 			t.Errorf("%q: %v", task, got)
 		}
 	}
