@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/chunks"
@@ -78,10 +79,12 @@ func intentOf(message string) string {
 }
 
 // clearKind reports whether a task says at its start which kind it is: by a type such as "feat: " or "chore: ", or by its
-// first word. Other words of kinds may be about something else, such as "move" in "only move the window if it is open".
+// first word. Other words of kinds may be about something else, such as "move" in "only move the window if it is open",
+// and a task may raise an error or a version.
 func clearKind(q query) bool {
 	first, _, _ := strings.Cut(q.intent, " ")
-	return kindStart.MatchString(q.text) || retrieve.KindOf(first) != retrieve.Other && retrieve.KindOf(first) == q.kind
+	kind := retrieve.KindOf(first)
+	return kindStart.MatchString(q.text) || kind == q.kind && kind != retrieve.Other && !strings.EqualFold(first, "raise")
 }
 
 // hits counts the stems of a name that the task has, also as one word.
@@ -124,7 +127,9 @@ func (w *work) suggested(q query) []string {
 	}
 	for _, c := range w.changes {
 		for _, i := range c.touched {
-			add(c.before.symbols[i].name)
+			if w.asks(c.path) {
+				add(c.before.symbols[i].name)
+			}
 		}
 	}
 	for _, d := range w.deps {
@@ -163,8 +168,8 @@ var (
 	noTermRE = lazyre.New("`[^`\n]*[^`\na-z -][^`\n]*`|https?://\\S+|(?m:^(?:\t|    |\\s*[|>]).*$)")
 )
 
-// concepts returns the terms of a task: rows of up to three significant words, of which the changed code or its path
-// has one.
+// concepts returns the terms of a task: rows of up to three significant words. The changed code or its path has one of
+// them if the row is in the first line of the task, and all of them if it is further down.
 func (w *work) concepts() []string {
 	code := map[string]bool{}
 	add := func(s string) { code[s] = true }
@@ -183,28 +188,34 @@ func (w *work) concepts() []string {
 	}
 	out := []string{}
 	var row []string
+	body := false
 	end := func() {
 		if len(row) > 0 && actions.Has(row[0]) {
 			row = row[1:]
 		}
 		row = row[max(0, len(row)-mostWords):]
 		term := strings.Join(row, " ")
+		known := lists.Count(row, inCode)
 		if len(out) < mostConcepts && len(term) > 3 && !slices.Contains(out, term) &&
-			slices.ContainsFunc(row, inCode) {
+			(known == len(row) || known > 0 && !body) {
 			out = append(out, term)
 		}
 		row = nil
 	}
-	text := noTermRE.ReplaceAllString(intentOf(w.task)+restOf(w.task), ".")
-	last := 0
+	subject := intentOf(w.task)
+	_, rest, _ := strings.Cut(w.task, "\n")
+	text := noTermRE.ReplaceAllString(subject, ".") + "\n"
+	first, last := len(text), 0
+	text += noTermRE.ReplaceAllString(rest, ".")
 	for _, at := range termRE.Re().FindAllStringIndex(text, -1) {
 		word, gap := text[at[0]:at[1]], text[last:at[0]]
 		if gap = strings.Trim(gap, "`"); gap != " " && gap != "-" {
 			end()
 		}
-		last = at[1]
+		body, last = at[0] >= first, at[1]
 		small := strings.ToLower(strings.TrimRight(word, "."))
-		if emptyWords.Has(small) || stopWords.Has(small) || utf8.RuneCountInString(small) < 2 ||
+		verb := (strings.HasSuffix(small, "ing") || strings.HasSuffix(small, "ed")) && !inCode(small)
+		if verb || emptyWords.Has(small) || stopWords.Has(small) || utf8.RuneCountInString(small) < 2 ||
 			noTerms.Has(small) || mayBeCode(word) && codeLike.MatchString(word) || strings.ContainsAny(small, "./$") ||
 			strings.Trim(small, "0123456789") == "" {
 			end()
@@ -216,12 +227,6 @@ func (w *work) concepts() []string {
 	}
 	end()
 	return out
-}
-
-// restOf returns a message without its first line.
-func restOf(message string) string {
-	_, rest, _ := strings.Cut(message, "\n")
-	return "\n" + rest
 }
 
 // actions are the verbs with which many sentences of tasks begin. They begin no term.

@@ -36,6 +36,7 @@ func TestClearKind(t *testing.T) {
 	for task, want := range map[string]bool{
 		"Fix the sum of carts":                     true,
 		"Only move the window if it is open":       false,
+		"Raise the version of Go":                  false,
 		"server: rename Start to Serve":            true,
 		"Load themes by iteration":                 false,
 		"Load themes by iteration (fixes #12)":     false, // the number says nothing of the kind
@@ -56,7 +57,7 @@ func asking(task, path, now string) *work {
 	return w
 }
 
-// Concepts are rows of words of the task, of which the changed code has one.
+// Concepts are rows of words of the task, of which the changed code has one, or all if they are not in the first line.
 func TestConcepts(t *testing.T) {
 	for _, tt := range []struct {
 		task, path, now string
@@ -66,6 +67,8 @@ func TestConcepts(t *testing.T) {
 		{"comma-spacing has false positives when parenthesis are used", "rules/comma-spacing.js", "x(positive)",
 			[]string{"comma spacing", "false positives"}},
 		{"Add `unnecessary` option to `quote-props`", "a.js", "props(option)", []string{"unnecessary option", "quote props"}},
+		{"Read labels\n\nThe reader being confused, the old labels and other small labels stay.", "a.go", "labels(old)",
+			[]string{"read labels", "labels"}},
 		{"Fix `handlerErr.Err` of loadConfig in http/2.0", "a.go", "handlerErr.Err(loadConfig)", []string{}},
 		{"Show the status\n\n    status code in a block\n\nSee https://example.org/status", "a.go", "status()",
 			[]string{"status"}},

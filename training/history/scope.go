@@ -39,7 +39,11 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 		} else if why := w.suspects(c.before, c.touched); why != "" { // else no stage would offer it
 			changed++
 			offered = offered || !language.ServesTests(c.path) || w.onlyTests()
-			all = append(all, candidate{source: c.before, why: why, tier: 1, relevant: true, reason: "it must be changed"})
+			x := candidate{source: c.before, why: why, tier: 1, relevant: true, reason: "it must be changed"}
+			if !w.asks(c.path) {
+				x.reason = "it tests what changes"
+			}
+			all = append(all, x)
 		}
 	}
 	for _, list := range [][]related{w.deps, w.others, w.unused} {
