@@ -61,7 +61,7 @@ var (
 	kindStart  = lazyre.New(`^(?i:fix|feat|feature|new|docs?|refactor|perf|tests?|chore|build|ci|style)(?:\([^)\n]{1,60}\))?!?:\s`)
 )
 
-// intentOf returns what a message says has to be done: its first line without numbers of issues and prefixes such as
+// intentOf returns what a message says has to be done: its first line without numbers of issues and types such as
 // "fix(parser): ".
 func intentOf(message string) string {
 	subject, rest, _ := strings.Cut(message, "\n")
@@ -71,7 +71,7 @@ func intentOf(message string) string {
 		subject = strings.TrimSpace(subject + " " + strings.TrimSpace(more))
 	}
 	said := strings.TrimSpace(issueEnd.ReplaceAllString(issueStart.ReplaceAllString(subject, ""), ""))
-	said = withoutPrefix(typePrefix.ReplaceAllString(said, ""))
+	said = typePrefix.ReplaceAllString(said, "")
 	if utf8.RuneCountInString(said) < leastChars {
 		said = subject
 	}
@@ -82,7 +82,7 @@ func intentOf(message string) string {
 // first word. Other words of kinds may be about something else, such as "move" in "only move the window if it is open",
 // and a task may raise an error or a version.
 func clearKind(q query) bool {
-	first, _, _ := strings.Cut(q.intent, " ")
+	first, _, _ := strings.Cut(withoutPrefix(q.intent), " ")
 	kind := retrieve.KindOf(first)
 	return kindStart.MatchString(q.text) || kind == q.kind && kind != retrieve.Other && !strings.EqualFold(first, "raise")
 }
@@ -104,37 +104,41 @@ func (w *work) hits(name string) (hits, all int) {
 	return hits, len(parts)
 }
 
-// expected reports whether a reader of the task may expect a name, of which it has half of the words: of the function or
-// of its class.
-func (w *work) expected(name string) bool {
-	for part := range strings.SplitSeq(name, ".") {
-		if hits, all := w.hits(part); hits > 0 && 2*hits >= all {
-			return true
+// expected returns the name that a reader of the task may expect of a symbol: the name of which the task has half of the
+// words, or else that of its class; "" for none.
+func (w *work) expected(name string) string {
+	for end := len(name); end > 0; end = strings.LastIndexByte(name[:end], '.') {
+		if hits, all := w.hits(name[strings.LastIndexByte(name[:end], '.')+1 : end]); hits > 0 && 2*hits >= all {
+			return name[:end]
 		}
 	}
-	return false
+	return ""
 }
 
-// suggested returns needed symbols that the task does not name but that its readers may expect: changed ones first,
-// then used ones.
+// suggested returns the needed symbols that a reader of the task may expect: those that it names, changed ones, then used
+// ones.
 func (w *work) suggested(q query) []string {
 	out := []string{}
 	add := func(name string) {
-		if len(out) < 8 && len(name) <= 80 && !slices.Contains(out, name) && !slices.Contains(q.symbols, name) &&
-			w.expected(name) {
+		if len(out) < 8 && name != "" && len(name) <= 80 && !slices.Contains(out, name) {
 			out = append(out, name)
+		}
+	}
+	for _, name := range spoken(w.task) {
+		if slices.Contains(q.symbols, name) || w.words[name[strings.LastIndexByte(name, '.')+1:]] {
+			add(name)
 		}
 	}
 	for _, c := range w.changes {
 		for _, i := range c.touched {
 			if w.asks(c.path) {
-				add(c.before.symbols[i].name)
+				add(w.expected(c.before.symbols[i].name))
 			}
 		}
 	}
 	for _, d := range w.deps {
 		for _, u := range d.uses {
-			add(u)
+			add(w.expected(u))
 		}
 	}
 	return out
@@ -215,10 +219,14 @@ func (w *work) concepts() []string {
 		body, last = at[0] >= first, at[1]
 		small := strings.ToLower(strings.TrimRight(word, "."))
 		verb := (strings.HasSuffix(small, "ing") || strings.HasSuffix(small, "ed")) && !inCode(small)
-		if verb || emptyWords.Has(small) || stopWords.Has(small) || utf8.RuneCountInString(small) < 2 ||
-			noTerms.Has(small) || mayBeCode(word) && codeLike.MatchString(word) || strings.ContainsAny(small, "./$") ||
-			strings.Trim(small, "0123456789") == "" {
+		isCode := mayBeCode(word) && codeLike.MatchString(word)
+		if isCode || verb || emptyWords.Has(small) || stopWords.Has(small) || utf8.RuneCountInString(small) < 2 ||
+			noTerms.Has(small) || strings.ContainsAny(small, "./$") || strings.Trim(small, "0123456789") == "" {
 			end()
+			if parts := retrieve.Humps(word); isCode && len(parts) <= mostWords {
+				row = parts
+				end()
+			}
 			continue
 		}
 		if row = append(row, small); strings.HasSuffix(word, ".") {

@@ -147,15 +147,15 @@ func (w *work) suspects(s *source, first []int) string {
 	if len(words) > 0 {
 		return "it has words of the task: " + strings.Join(words, ", ")
 	}
-	may := func(i int) bool { return s.symbols[i].piece && w.expected(s.symbols[i].name) }
-	at := slices.IndexFunc(first, may)
-	if at >= 0 {
-		at = first[at]
-	} else {
-		at = slices.IndexFunc(s.symbols, func(x symbol) bool { return x.piece && w.expected(x.name) })
+	for i := range len(first) + len(s.symbols) {
+		if i < len(first) {
+			i = first[i]
+		} else {
+			i -= len(first)
+		}
+		if name := w.expected(s.symbols[i].name); name != "" && s.symbols[i].piece {
+			return "the task does not name `" + name + "`, but may need it"
+		}
 	}
-	if at < 0 {
-		return ""
-	}
-	return "the task does not name `" + s.symbols[at].name + "`, but may need it"
+	return ""
 }
