@@ -137,7 +137,7 @@ func without(line string) string {
 // equal the prompts of the stages exactly, where both have the same information.
 func TestPromptsMatchStages(t *testing.T) {
 	for name, tc := range map[string]struct{ message, archive string }{
-		"Go": {"Support a discount of the price on the sum of carts with many items, by len\n\nFive percent, from ten " +
+		"Go": {"Support a discount of the price on the sum of total carts with many items, by len\n\nFive percent, from ten " +
 			"things on.", discounted},
 		"Python": {"Support sorted lines, and draw the carts of a report in sorted order", sorted},
 	} {
@@ -233,7 +233,7 @@ func (noSession) Close() error                                   { return nil }
 
 // With the same context, the solver's planner sends exactly the prompt of the example, and accepts its answer.
 func TestPlannerAcceptsExample(t *testing.T) {
-	message := "Support a discount of the price on the sum of carts with many items, by len\n\nFive percent, from ten " +
+	message := "Support a discount of the price on the sum of total carts with many items, by len\n\nFive percent, from ten " +
 		"things on."
 	r, _, got := lessons(t, message, discounted)
 	e := got[training.ExecutePlan]
@@ -277,7 +277,7 @@ func TestPlannerAcceptsExample(t *testing.T) {
 // Applied to the parent commit, the answer produces the commit without its test, for which the task does not ask; and
 // the prompt contains everything that the answer quotes.
 func TestEditsReproduceCommit(t *testing.T) {
-	r, _, got := lessons(t, "Support a discount of the price on the sum of carts with many items, by len", discounted)
+	r, _, got := lessons(t, "Support a discount of the price on the sum of total carts with many items, by len", discounted)
 	want := r.git("rev-parse", "HEAD^{tree}")
 	r.git("reset", "-q", "--hard", "HEAD^")
 	e := got[training.ExecuteCode]
@@ -316,7 +316,7 @@ func TestEditsReproduceCommit(t *testing.T) {
 
 // Changed code is primary, code that it uses is supporting, and the rest is excluded (TRAIN-12).
 func TestLabels(t *testing.T) {
-	_, _, got := lessons(t, "Support a discount of the price on the sum of carts with many items, by len", discounted)
+	_, _, got := lessons(t, "Support a discount of the price on the sum of total carts with many items, by len", discounted)
 	said := func(s training.Stage, part string) string {
 		t.Helper()
 		e := got[s]
@@ -345,7 +345,7 @@ func TestLabels(t *testing.T) {
 		}
 	}
 	a, err := llm.ParseJSON[analysed](got[training.TaskAnalysis].Completion, nil)
-	if err != nil || !slices.Contains(a.Symbols, "Cart") || a.Kind == "" || a.Module != "cart" {
+	if err != nil || !slices.Contains(a.Symbols, "Cart.Total") || a.Kind == "" || a.Module != "cart" {
 		t.Errorf("analysis %+v %v", a, err)
 	}
 }

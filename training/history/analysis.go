@@ -12,7 +12,6 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/wordset"
-	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/training"
 )
@@ -32,6 +31,9 @@ type analysed struct {
 func (m *maker) analysis(w *work, q query) (lesson, string) {
 	if !clearKind(q) {
 		return lesson{}, "the task does not say which kind of task it is"
+	}
+	if !tellsIntent(q) {
+		return lesson{}, "its first line says too little of the task"
 	}
 	concepts := w.concepts()
 	if len(concepts) == 0 {
@@ -55,8 +57,8 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 
 var (
 	// issueMarks match what a first line says about issues and not about the task: "Fix #12: ", " (fixes #12) (#13)".
-	issueStart = lazyre.New(`^(?:\[[^\]\n]{1,20}\]\s*)+|^(?i:(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|issue|bug|gh)\b\s*)?(?:#|GH-)\d+\s*[:,-]?\s+`)
-	issueEnd   = lazyre.New(`(?:[\s,]*\(?(?i:\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|issue|bug)\b:?\s+)?(?:#\d+|[A-Z]{2,10}-\d+)(?:,?\s+(?:and\s+)?#\d+)*\)?)+\.?$`)
+	issueStart = lazyre.New(`^(?:\[[^\]\n]{1,20}\]\s*)+|^(?i:(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|issue|bug|gh)\b\s*)?(?:(?:[\w.-]+/[\w.-]+)?#|GH-)\d+\s*[:,-]?\s+`)
+	issueEnd   = lazyre.New(`(?:[\s,]*\(?(?i:\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|issue|bug)\b:?\s+)?(?:(?:[\w.-]+/[\w.-]+)?#\d+|[A-Z]{2,10}-\d+)(?:,?\s+(?:and\s+)?#\d+)*\)?)+\.?$`)
 	typePrefix = lazyre.New(`^(?i:fix|fixes|new|update|upgrade|breaking|feat|docs?|build|chore|refactor|perf|tests?|style|ci)(?:\([^)\n]{1,60}\))?!?:\s+`)
 	kindStart  = lazyre.New(`^(?i:fix|feat|feature|new|docs?|refactor|perf|tests?|chore|build|ci|style)(?:\([^)\n]{1,60}\))?!?:\s`)
 )
@@ -70,21 +72,42 @@ func intentOf(message string) string {
 		more, _, _ := strings.Cut(rest, "\n") // the sentence goes on in the next line
 		subject = strings.TrimSpace(subject + " " + strings.TrimSpace(more))
 	}
-	said := strings.TrimSpace(issueEnd.ReplaceAllString(issueStart.ReplaceAllString(subject, ""), ""))
-	said = typePrefix.ReplaceAllString(said, "")
+	said := bareSubject(subject)
 	if utf8.RuneCountInString(said) < leastChars {
 		said = subject
 	}
 	return phrase.Cut(fence.Line(said), 400)
 }
 
-// clearKind reports whether a task says at its start which kind it is: by a type such as "feat: " or "chore: ", or by its
-// first word. Other words of kinds may be about something else, such as "move" in "only move the window if it is open",
-// and a task may raise an error or a version.
+// bareSubject returns the first line of a message without numbers of issues and types such as "fix(parser): ".
+func bareSubject(subject string) string {
+	said := issueEnd.ReplaceAllString(issueStart.ReplaceAllString(strings.TrimSpace(subject), ""), "")
+	return typePrefix.ReplaceAllString(strings.TrimSpace(said), "")
+}
+
+// clearKind reports whether a task says at its start which kind it is: by a type such as "feat: ", or by its first word.
+// Other words of kinds may be about something else, such as "move" in "only move the window if it is open", and a task
+// may raise an error or a version, make a function work, or add a comment. "chore: " may be of any kind.
 func clearKind(q query) bool {
 	first, _, _ := strings.Cut(withoutPrefix(q.intent), " ")
 	kind := retrieve.KindOf(first)
-	return kindStart.MatchString(q.text) || kind == q.kind && kind != retrieve.Other && !strings.EqualFold(first, "raise")
+	switch {
+	case kindStart.MatchString(q.text):
+		return q.kind != retrieve.Other
+	case kind != q.kind || kind == retrieve.Other || strings.EqualFold(first, "raise") || strings.EqualFold(first, "make"):
+		return false
+	}
+	return kind != retrieve.Feature || !documents.MatchString(q.intent)
+}
+
+// leastOfIntent is the minimum number of words that say something in the first line of a message, if that explains more
+// further down. "Fix a parsing bug" with an explanation is no intent.
+const leastOfIntent = 3
+
+// tellsIntent reports whether the first line of a message says what has to be done.
+func tellsIntent(q query) bool {
+	return !explained(q.text) || lists.Count(letters(q.intent),
+		func(w string) bool { return len(w) > 1 && !emptyWords.Has(w) && !stopWords.Has(w) }) >= leastOfIntent
 }
 
 // hits counts the stems of a name that the task has, also as one word.
@@ -108,12 +131,19 @@ func (w *work) hits(name string) (hits, all int) {
 // words, or else that of its class; "" for none.
 func (w *work) expected(name string) string {
 	for end := len(name); end > 0; end = strings.LastIndexByte(name[:end], '.') {
-		if hits, all := w.hits(name[strings.LastIndexByte(name[:end], '.')+1 : end]); hits > 0 && 2*hits >= all {
+		short := name[strings.LastIndexByte(name[:end], '.')+1 : end]
+		if strings.HasPrefix(short, "__") {
+			continue // all classes have such names
+		}
+		if hits, all := w.hits(short); hits > 0 && (hits == all || hits > 1 && 2*hits >= all) {
 			return name[:end]
 		}
 	}
 	return ""
 }
+
+// constants are names that all code has.
+var constants = wordset.New("None True False Optional null true false undefined nil self this default type error string")
 
 // suggested returns the needed symbols that a reader of the task may expect: those that it names, changed ones, then used
 // ones.
@@ -125,7 +155,8 @@ func (w *work) suggested(q query) []string {
 		}
 	}
 	for _, name := range spoken(w.task) {
-		if slices.Contains(q.symbols, name) || w.words[name[strings.LastIndexByte(name, '.')+1:]] {
+		if !constants.Has(name) &&
+			(slices.Contains(q.symbols, name) || w.words[name[strings.LastIndexByte(name, '.')+1:]]) {
 			add(name)
 		}
 	}
@@ -160,91 +191,3 @@ func (w *work) module() string {
 	}
 	return best
 }
-
-// Limits of [work.concepts].
-const (
-	mostConcepts = 5
-	mostWords    = 3 // of a concept
-)
-
-var (
-	termRE   = lazyre.New(`[\p{L}\d_.$/]+`)
-	noTermRE = lazyre.New("`[^`\n]*[^`\na-z -][^`\n]*`|https?://\\S+|(?m:^(?:\t|    |\\s*[|>]).*$)")
-)
-
-// concepts returns the terms of a task: rows of up to three significant words. The changed code or its path has one of
-// them if the row is in the first line of the task, and all of them if it is further down.
-func (w *work) concepts() []string {
-	code := map[string]bool{}
-	add := func(s string) { code[s] = true }
-	for _, c := range w.changes {
-		chunks.EachWord(c.path, add)
-		old, now := c.changedLines()
-		chunks.EachWord(old, add)
-		chunks.EachWord(now, add)
-		for _, i := range c.touched {
-			chunks.EachWord(c.before.symbols[i].name, add)
-		}
-	}
-	inCode := func(word string) (found bool) {
-		chunks.EachWord(word, func(s string) { found = found || code[s] })
-		return found
-	}
-	out := []string{}
-	var row []string
-	body := false
-	end := func() {
-		if len(row) > 0 && actions.Has(row[0]) {
-			row = row[1:]
-		}
-		row = row[max(0, len(row)-mostWords):]
-		term := strings.Join(row, " ")
-		known := lists.Count(row, inCode)
-		if len(out) < mostConcepts && len(term) > 3 && !slices.Contains(out, term) &&
-			(known == len(row) || known > 0 && !body) {
-			out = append(out, term)
-		}
-		row = nil
-	}
-	subject := intentOf(w.task)
-	_, rest, _ := strings.Cut(w.task, "\n")
-	text := noTermRE.ReplaceAllString(subject, ".") + "\n"
-	first, last := len(text), 0
-	text += noTermRE.ReplaceAllString(rest, ".")
-	for _, at := range termRE.Re().FindAllStringIndex(text, -1) {
-		word, gap := text[at[0]:at[1]], text[last:at[0]]
-		if gap = strings.Trim(gap, "`"); gap != " " && gap != "-" {
-			end()
-		}
-		body, last = at[0] >= first, at[1]
-		small := strings.ToLower(strings.TrimRight(word, "."))
-		verb := (strings.HasSuffix(small, "ing") || strings.HasSuffix(small, "ed")) && !inCode(small)
-		isCode := mayBeCode(word) && codeLike.MatchString(word)
-		if isCode || verb || emptyWords.Has(small) || stopWords.Has(small) || utf8.RuneCountInString(small) < 2 ||
-			noTerms.Has(small) || strings.ContainsAny(small, "./$") || strings.Trim(small, "0123456789") == "" {
-			end()
-			if parts := retrieve.Humps(word); isCode && len(parts) <= mostWords {
-				row = parts
-				end()
-			}
-			continue
-		}
-		if row = append(row, small); strings.HasSuffix(word, ".") {
-			end()
-		}
-	}
-	end()
-	return out
-}
-
-// actions are the verbs with which many sentences of tasks begin. They begin no term.
-var actions = wordset.New(
-	"allow apply avoid check convert correct cover detect disable disallow don drop enable ensure escape exclude extend " +
-		"extract handle ignore implement include increase introduce limit load merge move pass prevent print raise reduce " +
-		"remove rename reorder replace report reset restore return rewrite show simplify skip split stop support switch " +
-		"throw track upgrade validate verify")
-
-// noTerms are more words that are in no term.
-var noTerms = wordset.New(
-	"actually already always anymore better correctly currently even first instead longer never possible possibly " +
-		"previously properly really still though two yes")

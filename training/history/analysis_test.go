@@ -40,7 +40,10 @@ func TestClearKind(t *testing.T) {
 		"server: rename Start to Serve":            true,
 		"Load themes by iteration":                 false,
 		"Load themes by iteration (fixes #12)":     false, // the number says nothing of the kind
-		"chore: load themes by iteration":          true,
+		"chore: load themes by iteration":          false, // it may be of any kind
+		"refactor: load themes by iteration":       true,
+		"Make the loop of themes faster":           false,
+		"Add a comment about themes":               false,
 		"feat: load themes by iteration":           true,
 		"Load themes by iteration\n\nFix the loop": false,
 	} {
@@ -66,10 +69,14 @@ func TestConcepts(t *testing.T) {
 		{"Remove the infinite recursion check", "map.go", "check(recursion)", []string{"infinite recursion check"}},
 		{"comma-spacing has false positives when parenthesis are used", "rules/comma-spacing.js", "x(positive)",
 			[]string{"comma spacing", "false positives"}},
-		{"Add `unnecessary` option to `quote-props`", "a.js", "props(option)", []string{"unnecessary option", "quote props"}},
+		{"Add `unnecessary` option to `quote-props`", "a.js", "props(option)", []string{"quote props"}},
 		{"Read labels\n\nThe reader being confused, the old labels and other small labels stay.", "a.go", "labels(old)",
-			[]string{"read labels", "labels"}},
-		{"Fix `handlerErr.Err` of loadConfig in http/2.0", "a.go", "handlerErr.Err(loadConfig)", []string{"config"}},
+			[]string{"read labels"}},
+		{"Read labels\n\nThe old labels have colors of the theme.\nNo other colors of the theme are read.", "a.go",
+			"labels(colors, theme)", []string{"read labels", "colors", "theme"}},
+		{"Fix spurious whitespace: the parser contains error code handling", "a.go", "labels(code)",
+			[]string{"spurious whitespace", "error code handling"}},
+		{"Fix `handlerErr.Err` of loadConfig in http/2.0", "a.go", "handlerErr.Err(loadConfig)", []string{"load config"}},
 		{"Show the status\n\n    status code in a block\n\nSee https://example.org/status", "a.go", "status()",
 			[]string{"status"}},
 	} {
@@ -81,10 +88,11 @@ func TestConcepts(t *testing.T) {
 
 // A task lets its readers expect names that share half of their words with it, or the class of a name that does not.
 func TestExpectedNames(t *testing.T) {
-	w := asking("Read literalinclude options, and the status code of the file server", "a.go", "x")
-	for name, want := range map[string]string{"LiteralInclude.run": "LiteralInclude", "FileServer": "FileServer",
-		"Reply.statusOf": "Reply.statusOf", "parseCaddyfile": "", "Server.Run": "Server", "readEverySingleLine": "",
-		"exports": ""} {
+	w := asking("Read literalinclude options, and the status code of the web server with a str", "a.go", "x")
+	for name, want := range map[string]string{"LiteralInclude.run": "LiteralInclude", "WebServer": "WebServer",
+		"Reply.statusOf": "Reply.statusOf", "parseCaddyfile": "", "Server.Run": "Server", "ServerRun": "", "Server.__str__": "Server", "Error.__str__": "",
+		"readEverySingleLine": "",
+		"exports":             ""} {
 		if got := w.expected(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}

@@ -194,7 +194,7 @@ func ofMessage(message string) Reason {
 	if byProgram.MatchString(subject) || len(revertedBy(message)) > 0 {
 		return ByProgram
 	}
-	subject = withoutPrefix(subject)
+	subject = withoutPrefix(bareSubject(subject))
 	words, tells := 0, map[string]bool{}
 	for _, w := range letters(subject) {
 		if len(w) < 2 {

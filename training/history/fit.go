@@ -62,13 +62,8 @@ func testsIn(text string) []string {
 // fewWords is the maximum number of words of a task that must name code of the repository.
 const fewWords = 5
 
-// vague returns why a task cannot be done from its text, or "".
-func (q query) vague() string {
-	if len(letters(q.text)) < fewWords && len(q.symbols) == 0 {
-		return "the task is too short, and names no code"
-	}
-	return ""
-}
+// vague reports whether nothing can be done by the text of a task: it is too short, and names no code.
+func (q query) vague() bool { return len(letters(q.text)) < fewWords && len(q.symbols) == 0 }
 
 // derivable is the signal for the share of an answer's words that are in its prompt.
 func (w *work) derivable(prompt string) training.Signal {

@@ -67,7 +67,11 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 	out := made{lines: map[training.Stage][]byte{}, not: map[training.Stage]string{}, explained: explained(w.task)}
 	q := understood(w)
 	a := w.answer()
-	unfit := cmp.Or(q.vague(), a.takesTests(), a.untaught(q))
+	if q.vague() {
+		w.reason = SaysLittle
+		return out, nil
+	}
+	unfit := cmp.Or(a.takesTests(), a.untaught(q))
 	s := shared{bad: unfit} // what no solver can be taught needs no context
 	if unfit == "" && (slices.Contains(m.Stages, training.ExecuteCode) ||
 		slices.Contains(m.Stages, training.ExecutePlan)) {

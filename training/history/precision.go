@@ -23,9 +23,10 @@ type piece struct {
 
 // Answers for pieces.
 const (
-	primary    = "primary"
-	supporting = "supporting"
-	excluded   = "excluded"
+	primary     = "primary"
+	supporting  = "supporting"
+	typeContext = "type_context"
+	excluded    = "excluded"
 )
 
 // Highest number of pieces in a question: for a file and in total.
@@ -35,7 +36,8 @@ const (
 )
 
 // precision teaches how much of each symbol is needed (TRAIN-12). Changed symbols are primary, symbols that the
-// changed code uses are supporting, and all others are excluded.
+// changed code uses are supporting, their classes are type_context, and all others are excluded. It does not ask about
+// symbols that two of these words may fit: those with the name of a used one, and unused ones that the task names.
 func (m *maker) precision(w *work, q query) (lesson, string) {
 	type file struct {
 		*source
@@ -50,23 +52,17 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 		}
 		f := file{source: c.before, tier: 1,
 			why: cmp.Or(q.names(c.before), w.suspects(c.before, c.touched), "the task may need it")}
-		f.pieces = m.pieces(q, c.before, func(i int) string {
-			x := &c.before.symbols[i]
-			switch {
-			case slices.Contains(c.touched, i):
-				return primary
-			case w.words[x.short] && x.telling():
-				return supporting
-			}
-			return excluded
-		}, mostOfFile)
+		f.pieces = m.pieces(q, c.before, func(i int) string { return w.needs(q, c, i) }, mostOfFile)
 		files = append(files, f)
 	}
 	for _, d := range w.deps {
 		f := file{source: d.source, tier: d.tier, why: d.why}
 		f.pieces = m.pieces(q, d.source, func(i int) string {
-			if slices.Contains(d.uses, d.symbols[i].short) {
+			switch x := &d.symbols[i]; {
+			case slices.Contains(d.uses, x.short):
 				return supporting
+			case q.mentions(x):
+				return ""
 			}
 			return excluded
 		}, 8)
@@ -77,6 +73,7 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 	var lines, answer []string
 	var texts []*source
 	count := map[string]int{}
+	var asked []int // the lines of changed symbols that are not only tests
 	for _, f := range files {
 		if len(f.pieces) == 0 || len(answer)+len(f.pieces) > mostPieces {
 			continue
@@ -87,15 +84,21 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 			id := fmt.Sprintf("s%03d", len(answer)+1)
 			lines = append(lines, "  "+x.line(id))
 			answer = append(answer, fmt.Sprintf("%q:%q", id, x.word))
-			count[x.word]++
+			if count[x.word]++; x.word == primary && w.asks(f.path) {
+				asked = append(asked, len(lines)-1)
+			}
 		}
 	}
 	touched := lists.Sum(w.changes, func(c *change) int { return len(c.touched) })
 	switch {
 	case count[primary] == 0:
 		return lesson{}, "no existing symbol changes"
-	case count[supporting]+count[excluded] == 0:
+	case count[primary] == len(answer):
 		return lesson{}, "there is only one choice"
+	}
+	pointed := w.pointed(lines)
+	if 2*lists.Count(asked, func(i int) bool { return pointed[i] }) < len(asked) {
+		return lesson{}, unmarked
 	}
 	prompt, err := m.Retrieval.Render("precision", map[string]string{
 		"task": q.fenced, "intent": q.intent, "kind": string(q.kind), "symbols": fenced(strings.Join(lines, "\n")),
@@ -109,12 +112,37 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 		signals: []training.Signal{covered}}, ""
 }
 
+// needs returns how much of a symbol of a changed file is needed, or "" if that is arguable.
+func (w *work) needs(q query, c *change, i int) string {
+	x := &c.before.symbols[i]
+	inside := func(t int) bool { return c.before.symbols[t].parent == i }
+	switch {
+	case slices.Contains(c.touched, i) && (w.asks(c.path) || w.expected(x.name) != "" || q.mentions(x)):
+		return primary
+	case slices.ContainsFunc(c.touched, inside) && w.asks(c.path):
+		return typeContext
+	case slices.Contains(c.touched, i), slices.ContainsFunc(c.touched, inside):
+		return "" // which tests change is the author's choice
+	case w.words[x.short] && x.telling():
+		if len(c.before.find(x.short)) > 1 {
+			return ""
+		}
+		return supporting
+	case q.mentions(x):
+		return ""
+	}
+	return excluded
+}
+
+// mentions reports whether a task names a symbol.
+func (q query) mentions(x *symbol) bool { return slices.ContainsFunc(q.symbols, x.named) }
+
 // pieces returns the symbols of a file to ask about, in file order: all needed ones, then those that the task names,
 // then the first ones.
 func (m *maker) pieces(q query, s *source, word func(int) string, most int) []piece {
 	out := make([]piece, 0, len(s.symbols))
 	for i := range s.symbols {
-		if x := word(i); s.symbols[i].piece || x == primary {
+		if x := word(i); x != "" && (s.symbols[i].piece || x == primary) {
 			out = append(out, piece{symbol: &s.symbols[i], at: i, word: x, why: q.why(&s.symbols[i])})
 		}
 	}
@@ -133,7 +161,7 @@ func (x piece) weight() int {
 	switch {
 	case x.word == primary:
 		return 3
-	case x.word == supporting:
+	case x.word == supporting, x.word == typeContext:
 		return 2
 	case len(x.why) > 0:
 		return 1
@@ -144,11 +172,8 @@ func (x piece) weight() int {
 // why returns the signals for a symbol, as retrieval does.
 func (q query) why(s *symbol) []string {
 	var out []string
-	for _, as := range q.symbols {
-		if s.named(as) {
-			out = append(out, "the task names it")
-			break
-		}
+	if q.mentions(s) {
+		out = append(out, "the task names it")
 	}
 	short := strings.ToLower(s.short)
 	for _, k := range q.keywords {

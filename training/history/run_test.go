@@ -56,7 +56,7 @@ func TestVagueMessagesAreRefused(t *testing.T) {
 func varied(t *testing.T) *repo {
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", shop)
-	r.commit("Support a discount of the price on the sum of carts with many items, by len", discounted)
+	r.commit("Support a discount of the price on the sum of total carts with many items, by len", discounted)
 	r.commit("fix", "-- price/price.go --\npackage price\n\n// Format writes cents.\nfunc Format(int) string { return \"\" }\n\n// Discount takes percent off.\nfunc Discount(cents, percent int) int { return cents * (100 - percent) / 100 }\n")
 	r.commit("Bump x from 1.0 to 1.1", "-- go.mod --\nmodule example.org/shop\n\ngo 1.25\n")
 	r.commit("Write down how prices are rounded", "-- README.md --\nUp.\n")
@@ -118,7 +118,7 @@ func TestBundleIsInNoExample(t *testing.T) {
 	}
 	built := "-- shop.js --\nvar all = {};\n" + module(1, "exports.old = 1;") + module(2, "exports.two = 2;")
 	r.commit("Begin the shop with carts and prices", shop+built)
-	r.commit("Support a discount of the price on the sum of carts with many items, by len", discounted+strings.ReplaceAll(built, "old", "bundled_name"))
+	r.commit("Support a discount of the price on the sum of total carts with many items, by len", discounted+strings.ReplaceAll(built, "old", "bundled_name"))
 	r.commit("Build the browser's file of the shop again", strings.ReplaceAll(built, "old", "once_more"))
 	o := r.options(t.TempDir())
 	o.Program = astGrep(t)
@@ -179,7 +179,7 @@ func TestPromptsOmitOldSecrets(t *testing.T) {
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", shop)
 	r.commit("Talk to the Bank about each price, with a password", "-- price/bank.go --\npackage price\n\n// Bank is ours.\nconst Bank = \"x\"\n\nconst password = \"k9$Qz!mT7#vLp2xW\"\n")
-	r.commit("Support a discount of the price on the sum of carts with many items, by len", strings.ReplaceAll(discounted, "price.Discount(sum, 5)", "price.Discount(sum, 5) + len(price.Bank)"))
+	r.commit("Support a discount of the price on the sum of total carts with many items, by len", strings.ReplaceAll(discounted, "price.Discount(sum, 5)", "price.Discount(sum, 5) + len(price.Bank)"))
 	r.commit("Call the Bank by its whole name xyz", "-- price/bank.go --\npackage price\n\n// Bank is ours.\nconst Bank = \"xyz\"\n\nconst password = \"k9$Qz!mT7#vLp2xW\"\n")
 	r.commit("Shorten the name of each shop, a string, in a file\n\ntoken: ghp_"+"q8Zt3LmN5vRx7KpW2yBd4FhJ6sGc9TaV1eUo", "-- cart/names.go --\npackage cart\n\n// shorten cuts a name.\nfunc shorten(name string) string { return name[:5] }\n")
 	r.commit("Shorten the name of each shop, a string, at its start", "-- settings.yaml --\naws_key: AKIA"+"Q7ZXN4TBV2WLMK5D\n-- cart/names.go --\npackage cart\n\n// shorten cuts a name.\nfunc shorten(name string) string { return name[:6] }\n")

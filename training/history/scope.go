@@ -29,13 +29,13 @@ type candidate struct {
 func (m *maker) scope(w *work, q query) (lesson, string) {
 	var sure []string
 	var all []candidate
-	changed, offered := 0, false
+	changed, offered, marked := 0, false, false
 	for _, c := range w.changes {
 		if c.before == nil {
 			continue
 		}
 		if q.names(c.before) != "" {
-			sure, offered = append(sure, c.path), true
+			sure, offered, marked = append(sure, c.path), true, true
 		} else if why := w.suspects(c.before, c.touched); why != "" { // else no stage would offer it
 			changed++
 			offered = offered || !language.ServesTests(c.path) || w.onlyTests()
@@ -77,8 +77,16 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	var lines, answer []string
 	var texts []*source
 	for i, c := range all {
+		lines = append(lines, c.line(fmt.Sprintf("f%02d", i+1)))
+	}
+	for i, found := range w.pointed(lines) {
+		marked = marked || found && all[i].tier == 1 && w.changed(all[i].path)
+	}
+	if !marked {
+		return lesson{}, unmarked
+	}
+	for i, c := range all {
 		id := fmt.Sprintf("f%02d", i+1)
-		lines = append(lines, c.line(id))
 		answer = append(answer, fmt.Sprintf("%q:%s", id, marshal(verdict{c.relevant, c.reason})))
 		texts = append(texts, c.source)
 	}

@@ -258,8 +258,8 @@ func TestShortTaskNamesCode(t *testing.T) {
 		"a function":      {query{text: "Export parseTree()", symbols: []string{"parseTree"}}, false},
 		"a file, in full": {query{text: "Count the leaves in tree.go", files: []string{"tree.go"}}, false},
 	} {
-		if got := tt.q.vague(); (got != "") != tt.want {
-			t.Errorf("%s: %q", name, got)
+		if got := tt.q.vague(); got != tt.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
