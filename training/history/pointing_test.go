@@ -16,29 +16,38 @@ func TestPointed(t *testing.T) {
 }
 
 // Classes of changed methods are needed as types. Precision does not ask about what two answers may fit: unused symbols
-// that the task names, others with the name of a used one, and changed tests that the task does not let expect.
+// that the task names, methods of other classes with the name of a used one, changed tests that the task does not let
+// expect, and unchanged ones that it does.
 func TestNeeds(t *testing.T) {
-	w := asking("Count the leaves of a `tree` by `walk`", "tree.go", "x")
-	w.words = map[string]bool{"leafOf": true, "onlyOne": true}
+	w := asking("Count each leaf and the leaves of a `tree` by `walk`", "tree.go", "x")
+	w.words = map[string]bool{"leafOf": true, "onlyOne": true, "total": true, "Twig": true, "benders": true}
 	q := query{symbols: []string{"Walk"}}
 	s := &source{path: "tree.go", findings: findings{symbols: []symbol{
 		{name: "Tree", short: "Tree", parent: -1}, {name: "Tree.Count", short: "Count", parent: 0},
 		{name: "Tree.leafOf", short: "leafOf", parent: 0}, {name: "Bush", short: "Bush", parent: -1},
 		{name: "Bush.leafOf", short: "leafOf", parent: 3}, {name: "Bush.onlyOne", short: "onlyOne", parent: 3},
 		{name: "Walk", short: "Walk", parent: -1}, {name: "Prune", short: "Prune", parent: -1},
+		{name: "total", short: "total", parent: -1}, {name: "Twig", short: "Twig", parent: -1},
+		{name: "Twig.benders", short: "benders", parent: 9},
 	}}}
 	c := &change{path: "tree.go", before: s, touched: []int{1}}
 	var got []string
 	for i := range s.symbols {
 		got = append(got, w.needs(q, c, i))
 	}
-	if d := cmp.Diff([]string{typeContext, primary, "", excluded, "", supporting, "", excluded}, got); d != "" {
+	if d := cmp.Diff([]string{typeContext, primary, "", excluded, "", "", "", excluded, supporting,
+		supporting, supporting}, got); d != "" {
 		t.Error(d)
 	}
 	tests := &source{path: "tree_test.go", findings: findings{symbols: []symbol{
-		{name: "TestCountLeaves", short: "TestCountLeaves", parent: -1}, {name: "TestAll", short: "TestAll", parent: -1}}}}
+		{name: "TestCountLeaves", short: "TestCountLeaves", parent: -1}, {name: "TestAll", short: "TestAll", parent: -1},
+		{name: "TestLeafCount", short: "TestLeafCount", parent: -1}, {name: "TestX", short: "TestX", parent: -1}}}}
 	c = &change{path: "tree_test.go", before: tests, touched: []int{0, 1}}
-	if a, b := w.needs(q, c, 0), w.needs(q, c, 1); a != primary || b != "" {
-		t.Errorf("tests: %q, %q", a, b)
+	got = nil
+	for i := range tests.symbols {
+		got = append(got, w.needs(q, c, i))
+	}
+	if d := cmp.Diff([]string{primary, "", "", excluded}, got); d != "" {
+		t.Error(d)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/training"
 )
@@ -37,7 +38,7 @@ const (
 
 // precision teaches how much of each symbol is needed (TRAIN-12). Changed symbols are primary, symbols that the
 // changed code uses are supporting, their classes are type_context, and all others are excluded. It does not ask about
-// symbols that two of these words may fit: those with the name of a used one, and unused ones that the task names.
+// symbols that two of these words may fit: those with the name of a used one, unused ones that the task names, and tests.
 func (m *maker) precision(w *work, q query) (lesson, string) {
 	type file struct {
 		*source
@@ -59,9 +60,9 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 		f := file{source: d.source, tier: d.tier, why: d.why}
 		f.pieces = m.pieces(q, d.source, func(i int) string {
 			switch x := &d.symbols[i]; {
-			case slices.Contains(d.uses, x.short):
+			case slices.Contains(d.uses, x.short) && w.knows(d.source, x):
 				return supporting
-			case q.mentions(x):
+			case slices.Contains(d.uses, x.short), q.mentions(x):
 				return ""
 			}
 			return excluded
@@ -97,7 +98,7 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 		return lesson{}, "there is only one choice"
 	}
 	pointed := w.pointed(lines)
-	if 2*lists.Count(asked, func(i int) bool { return pointed[i] }) < len(asked) {
+	if 3*lists.Count(asked, func(i int) bool { return pointed[i] }) < 2*len(asked) {
 		return lesson{}, unmarked
 	}
 	prompt, err := m.Retrieval.Render("precision", map[string]string{
@@ -124,14 +125,21 @@ func (w *work) needs(q query, c *change, i int) string {
 	case slices.Contains(c.touched, i), slices.ContainsFunc(c.touched, inside):
 		return "" // which tests change is the author's choice
 	case w.words[x.short] && x.telling():
-		if len(c.before.find(x.short)) > 1 {
+		if len(c.before.find(x.short)) > 1 || !w.knows(c.before, x) && !slices.ContainsFunc(c.touched,
+			func(t int) bool { return c.before.symbols[t].parent == x.parent || t == x.parent }) {
 			return ""
 		}
 		return supporting
-	case q.mentions(x):
+	case q.mentions(x), !w.asks(c.path) && w.expected(x.name) != "":
 		return ""
 	}
 	return excluded
+}
+
+// knows reports whether the changed code has the class of a method, as far as it has one. A name alone may be that of
+// another class.
+func (w *work) knows(s *source, x *symbol) bool {
+	return x.kind != outline.Method && x.parent < 0 || x.parent >= 0 && w.words[s.symbols[x.parent].short]
 }
 
 // mentions reports whether a task names a symbol.
