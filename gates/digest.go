@@ -146,7 +146,7 @@ func findingLine(f Finding) string {
 
 var (
 	loud = lazyre.New(`(?i)\b(?:panic\w*|fatal|error|fail(?:ed|ure|ures|ing)?|traceback|exception|assert\w*|undefined|unresolved|not ok|` +
-		`cannot|could not|not found|no such|unrecognized|unknown (?:flag|option|command|argument)|segmentation|sigsegv|abort(?:ed)?|killed|timed? ?out|expected|unexpected|mismatch|want|got)\b|\w(?:Error|Exception)\b|[✖✗✘●]|^E\s`)
+		`can(?:not|['’]t)|could(?: not|n['’]t)|unable to|not found|no such|unrecognized|unknown (?:flag|option|command|argument)|segmentation|sigsegv|abort(?:ed)?|killed|timed? ?out|expected|unexpected|mismatch|want|got)\b|\w(?:Error|Exception)\b|[✖✗✘●]|^E\s`)
 	harmless = lazyre.New(`(?i)\b(?:0|no|without) (?:errors?|failures?|failed|failing)\b|\b(?:failed|failures|errors|fail)[:=]? ?0\b|^\s*(?:ok|PASS)\b`)
 	headline = lazyre.New(`(?i)^\s*(?:error|fatal)(?:\[\w+\])?[:\s]\s*\S`)
 )

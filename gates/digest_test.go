@@ -121,6 +121,7 @@ func TestTellingLines(t *testing.T) {
 		"Error: b failed\n    at checkExecSyncError (node:child_process:891:11)\n    at c.js:5:3\n": "Error: b failed",
 		"a.js\n  1:1  error  b  c\n\n✖ 2 problems (2 errors, 0 warnings)\n":                         "1:1  error  b  c",
 		"error: b\nAs a reminder, you're using offline mode, which can cause failures\n":            "error: b",
+		"ESLint couldn't find b.\n\nIf you need help, please stop by\nhttps://example.org/help\n":   "ESLint couldn't find b.",
 		"error: b\n0 errors\n": "error: b", "error: b\nassert c\nassert d\n": "assert d",
 		" ERROR  Refusing to run b\nSet it if this is unexpected.\n": "ERROR  Refusing to run b"} {
 		if got := lastTelling(text); got != want {
