@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -36,11 +37,11 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 		return lesson{}, "its first line says too little of the task"
 	}
 	concepts := w.concepts()
-	if len(concepts) == 0 {
-		return lesson{}, "the task has no term of the changed code"
+	if len(concepts) == 0 || len(concepts) == 1 && !strings.Contains(concepts[0], " ") {
+		return lesson{}, "the task has too few terms"
 	}
 	a := analysed{Intent: q.intent, Kind: string(q.kind), Concepts: concepts, Symbols: w.suggested(q),
-		Module: w.module()}
+		Module: w.module(m.repo)}
 	prompt, err := m.Retrieval.Render("task_analysis", map[string]string{
 		"overview": w.tree.overview(), "task": q.fenced, "files": retrieve.Listed(q.files, 30),
 		"symbols": retrieve.Listed(q.symbols, 30),
@@ -60,11 +61,14 @@ var (
 	issueStart = lazyre.New(`^(?:\[[^\]\n]{1,20}\]\s*)+|^(?i:(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|issue|bug|gh)\b\s*)?(?:(?:[\w.-]+/[\w.-]+)?#|GH-)\d+\s*[:,-]?\s+`)
 	issueEnd   = lazyre.New(`(?:[\s,]*\(?(?i:\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|issue|bug)\b:?\s+)?(?:(?:[\w.-]+/[\w.-]+)?#\d+|[A-Z]{2,10}-\d+)(?:,?\s+(?:and\s+)?#\d+)*\)?)+\.?$`)
 	typePrefix = lazyre.New(`^(?i:fix|fixes|new|update|upgrade|breaking|feat|docs?|build|chore|refactor|perf|tests?|style|ci)(?:\([^)\n]{1,60}\))?!?:\s+`)
+	ofFault    = lazyre.New(`^(?:\[[^\]\n]{1,20}\]\s*)*(?i:fix(?:e[sd])?|close[sd]?|resolve[sd]?|bug)\b`)
+	fault      = lazyre.New(`(?i)\b(?:fix(?:e[sd]|ing)?|bugs?|incorrect(?:ly)?|wrong(?:ly)?|crash(?:es|ed)?|broken|breaks|regressions?|fail(?:s|ed|ing|ures?)?|closes? #\d+)\b`)
+	ofTests    = lazyre.New(`(?i)\btest(?:s|ing|case\w*)?\b`)
 	kindStart  = lazyre.New(`^(?i:fix|feat|feature|new|docs?|refactor|perf|tests?|chore|build|ci|style)(?:\([^)\n]{1,60}\))?!?:\s`)
 )
 
 // intentOf returns what a message says has to be done: its first line without numbers of issues and types such as
-// "fix(parser): ".
+// "fix(parser): ". If it only says what is wrong, that has to be fixed.
 func intentOf(message string) string {
 	subject, rest, _ := strings.Cut(message, "\n")
 	subject = strings.TrimSpace(subject)
@@ -73,8 +77,13 @@ func intentOf(message string) string {
 		subject = strings.TrimSpace(subject + " " + strings.TrimSpace(more))
 	}
 	said := bareSubject(subject)
-	if utf8.RuneCountInString(said) < leastChars {
+	first, _, _ := strings.Cut(strings.ToLower(said), " ")
+	switch {
+	case utf8.RuneCountInString(said) < leastChars:
 		said = subject
+	case said != subject && ofFault.MatchString(subject) && !actions.Has(first) && !moreActions.Has(first) &&
+		!strings.HasSuffix(first, "ly"):
+		said = "Fix: " + said // it says what is wrong
 	}
 	return phrase.Cut(fence.Line(said), 400)
 }
@@ -87,7 +96,8 @@ func bareSubject(subject string) string {
 
 // clearKind reports whether a task says at its start which kind it is: by a type such as "feat: ", or by its first word.
 // Other words of kinds may be about something else, such as "move" in "only move the window if it is open", and a task
-// may raise an error or a version, make a function work, or add a comment. "chore: " may be of any kind.
+// may raise an error or a version, make a function work, add a comment, or add what was wrong without it. "chore: " may be
+// of any kind.
 func clearKind(q query) bool {
 	first, _, _ := strings.Cut(withoutPrefix(q.intent), " ")
 	kind := retrieve.KindOf(first)
@@ -97,16 +107,17 @@ func clearKind(q query) bool {
 	case kind != q.kind || kind == retrieve.Other || strings.EqualFold(first, "raise") || strings.EqualFold(first, "make"):
 		return false
 	}
-	return kind != retrieve.Feature || !documents.MatchString(q.intent)
+	return kind == retrieve.BugFix || kind == retrieve.Testing && !fault.MatchString(q.text) ||
+		!fault.MatchString(q.text) && !documents.MatchString(q.intent) && !ofTests.MatchString(q.intent)
 }
 
-// leastOfIntent is the minimum number of words that say something in the first line of a message, if that explains more
-// further down. "Fix a parsing bug" with an explanation is no intent.
+// leastOfIntent is the minimum number of words that say something in the first line of a message, if it names no code or
+// explains more further down. "Fix a parsing bug" with an explanation is no intent.
 const leastOfIntent = 3
 
 // tellsIntent reports whether the first line of a message says what has to be done.
 func tellsIntent(q query) bool {
-	return !explained(q.text) || lists.Count(letters(q.intent),
+	return !explained(q.text) && len(q.symbols) > 0 || lists.Count(letters(q.intent),
 		func(w string) bool { return len(w) > 1 && !emptyWords.Has(w) && !stopWords.Has(w) }) >= leastOfIntent
 }
 
@@ -145,38 +156,43 @@ func (w *work) expected(name string) string {
 // constants are names that all code has.
 var constants = wordset.New("None True False Optional null true false undefined nil self this default type error string")
 
-// suggested returns the needed symbols that a reader of the task may expect: those that it names, changed ones, then used
-// ones.
+// suggested returns the symbols that a reader of the task may expect: those that it names, if the changed lines have them,
+// and changed ones whose words are all in the task.
 func (w *work) suggested(q query) []string {
 	out := []string{}
 	add := func(name string) {
-		if len(out) < 8 && name != "" && len(name) <= 80 && !slices.Contains(out, name) {
+		if len(out) < 8 && len(name) <= 80 && !slices.ContainsFunc(out,
+			func(o string) bool { return o == name || strings.HasSuffix(o, "."+name) }) {
 			out = append(out, name)
 		}
 	}
-	for _, name := range spoken(w.task) {
-		if !constants.Has(name) &&
-			(slices.Contains(q.symbols, name) || w.words[name[strings.LastIndexByte(name, '.')+1:]]) {
+	var text strings.Builder
+	for _, c := range w.changes {
+		old, now := c.changedLines()
+		text.WriteString(old + now)
+	}
+	for _, name := range spoken(link.ReplaceAllString(w.task, "")) {
+		if !constants.Has(name) && !language.IsCode(name) && (slices.Contains(q.symbols, name) ||
+			strings.Contains(text.String(), name[strings.LastIndexByte(name, '.')+1:])) {
 			add(name)
 		}
 	}
 	for _, c := range w.changes {
 		for _, i := range c.touched {
-			if w.asks(c.path) {
-				add(w.expected(c.before.symbols[i].name))
+			x := &c.before.symbols[i]
+			whole, all := w.hits(x.name)
+			own, short := w.hits(x.short)
+			if w.asks(c.path) && (whole == all && all > 1 || own == short && short > 1) &&
+				slices.ContainsFunc(stems(x.short), func(s string) bool { return !generic.Has(s) }) {
+				add(x.name)
 			}
-		}
-	}
-	for _, d := range w.deps {
-		for _, u := range d.uses {
-			add(w.expected(u))
 		}
 	}
 	return out
 }
 
-// module returns the folder that contains most of a change, if its name has a word of the task, or "".
-func (w *work) module() string {
+// module returns the folder that contains most of a change, if the task has the words of its name, or "".
+func (w *work) module(repo string) string {
 	count := map[string]int{}
 	best := ""
 	for _, c := range w.changes {
@@ -186,7 +202,7 @@ func (w *work) module() string {
 			best = d
 		}
 	}
-	if hits, _ := w.hits(best); hits == 0 || len(best) > 60 {
+	if hits, all := w.hits(best); hits == 0 || hits < all || len(best) > 60 || best == repo {
 		return ""
 	}
 	return best

@@ -14,10 +14,10 @@ import (
 func TestIntentOf(t *testing.T) {
 	for message, want := range map[string]string{
 		"fix(parser): read empty lines as text (#12)":                       "read empty lines as text",
-		"Fix: comma-spacing has false positives (fixes #1457)":              "comma-spacing has false positives",
+		"Fix: comma-spacing has false positives (fixes #1457)":              "Fix: comma-spacing has false positives",
 		"Fix: don't validate schemas for disabled rules (fixes #7) (#8)":    "don't validate schemas for disabled rules",
-		"Fix #3702: abstract styling of figure legends":                     "abstract styling of figure legends",
-		"Close #1776: source_suffix causes an error":                        "source_suffix causes an error",
+		"Fix #3702: abstract styling of figure legends":                     "Fix: abstract styling of figure legends",
+		"Close #1776: source_suffix causes an error":                        "Fix: source_suffix causes an error",
 		"Fixed a bug of the parser that caused PATH and\nNAME to be empty.": "Fixed a bug of the parser that caused PATH and NAME to be empty.",
 		"[i18n][man] add missing deunicode().":                              "add missing deunicode().",
 		"caddytls: Reorder provisioning steps (fix #6877)":                  "caddytls: Reorder provisioning steps",
@@ -34,18 +34,19 @@ func TestIntentOf(t *testing.T) {
 // An analysis is made only of tasks whose first line says their kind.
 func TestClearKind(t *testing.T) {
 	for task, want := range map[string]bool{
-		"Fix the sum of carts":                     true,
-		"Only move the window if it is open":       false,
-		"Raise the version of Go":                  false,
-		"server: rename Start to Serve":            true,
-		"Load themes by iteration":                 false,
-		"Load themes by iteration (fixes #12)":     false, // the number says nothing of the kind
-		"chore: load themes by iteration":          false, // it may be of any kind
-		"refactor: load themes by iteration":       true,
-		"Make the loop of themes faster":           false,
-		"Add a comment about themes":               false,
-		"feat: load themes by iteration":           true,
-		"Load themes by iteration\n\nFix the loop": false,
+		"Fix the sum of carts":                      true,
+		"Only move the window if it is open":        false,
+		"Raise the version of Go":                   false,
+		"server: rename Start to Serve":             true,
+		"Load themes by iteration":                  false,
+		"Load themes by iteration (fixes #12)":      false, // the number says nothing of the kind
+		"chore: load themes by iteration":           false, // it may be of any kind
+		"refactor: load themes by iteration":        true,
+		"Add themes that were missing\n\nFixes #12": false,
+		"Make the loop of themes faster":            false,
+		"Add a comment about themes":                false,
+		"feat: load themes by iteration":            true,
+		"Load themes by iteration\n\nFix the loop":  false,
 	} {
 		if got := clearKind(query{text: task, intent: intentOf(task), kind: retrieve.KindOf(task)}); got != want {
 			t.Errorf("%q: %v", task, got)

@@ -132,7 +132,8 @@ func terms(text string, inCode func(string) bool) []term {
 		switch {
 		case mayBeCode(word) && codeLike.MatchString(word):
 			end()
-			if parts := retrieve.Humps(word); len(parts) > 1 && len(parts) <= mostWords {
+			if parts := retrieve.Humps(word); len(parts) > 1 && len(parts) <= mostWords &&
+				!slices.ContainsFunc(parts, func(p string) bool { return len(p) < 3 }) {
 				out = append(out, term{words: parts, name: true})
 			}
 		case emptyWords.Has(small) && !generic.Has(retrieve.Stem(small)) || stopWords.Has(small) || noTerms.Has(small) || utf8.RuneCountInString(small) < 2 ||
@@ -156,16 +157,21 @@ func isVerb(word string) bool { return strings.HasSuffix(word, "ing") || strings
 var actions = wordset.New(
 	"allow apply avoid check contain convert correct cover create detect disable disallow don drop enable ensure escape " +
 		"exclude extend extract handle have ignore implement include increase introduce keep limit load merge move omit " +
-		"pass prevent print raise reduce remove rename reorder replace report require reset restore return rewrite show " +
+		"pass prevent print provide raise reduce remove rename reorder replace report require reset restore return rewrite show " +
 		"simplify skip split stop support switch throw track trie upgrade validate verify work")
+
+// moreActions are other words with which a sentence says what to do.
+var moreActions = wordset.New(
+	"add adjust always build call change clean do don don't fix get give honor improve let make never only parse " +
+		"preserve put read recognize render require respect run set take treat update use write")
 
 // noTerms are more words that are in no term.
 var noTerms = wordset.New(
-	"actually already always anymore better correctly currently don doesn even favor first instead longer many more most much never possible " +
+	"actually already always anymore better correctly currently don doesn even favor first following inside instead less longer many more most much never outside possible " +
 		"possibly previously properly really several some still though two way yes")
 
 // generic are words that are a concept only beside others.
 var generic = wordset.New(
-	"address argument array case class code comment config data default element entry error example field file format formatting function instance item key " +
+	"address argument array case class code comment config data default element entry error example export field file format formatting function instance item key " +
 		"line list message method mode module name node number object option output parameter path property result " +
 		"rule string style test text type value variable version word")
