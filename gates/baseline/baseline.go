@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/language"
@@ -60,8 +61,12 @@ func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look L
 			"submodule update --init where the network allows it", gates.ErrHindered, at, said)
 	}
 	if said := crash(info, rep, before, s); said != "" && !info.Untouched(s.Changed) {
+		cure := "correct and commit it"
+		if s.Batch.Key != "" {
+			cure += ", or name the file in the batch that corrects it"
+		}
 		return rep, fmt.Errorf("the test command ends before any test, as it did at the base, %s, so no change can be "+
-			"judged: %s; correct and commit it, or name the file in the batch that corrects it", at, said)
+			"judged: %s; %s", at, strings.TrimSuffix(said, "."), cure)
 	}
 	apart := info.Untouched(s.Changed)
 	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 && !(apart && nonePass(before)) &&

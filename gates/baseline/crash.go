@@ -16,12 +16,12 @@ import (
 // and a compiler that regards a warning as an error, because another version has other warnings.
 var crashed = lazyre.New(`\b(?:Syntax|Indentation|Import|ModuleNotFound|Load)Error\b|Cannot find (?:module|package) |` +
 	`cannot load such file|(?m)^ImportError while loading conftest|^INTERNALERROR>|\*\*\* missing separator|` +
-	`\[-Werror[=\]]|exit [34], .*ERROR: (?:usage|\S+\.(?:toml|ini|cfg)): `)
+	`\[-Werror[=\]]|\bValidation Error:|(?i:failed to load (?:config|settings))|Uncaught (?:Type)?Error: Call to |exit [34], .*ERROR: (?:usage|\S+\.(?:toml|ini|cfg)): `)
 
 // crash returns what a test command says that ended before any test, in the same way as on the base. It returns "" if
 // a retry may cure it: a test ran, the failure is new, or the batch names or changes what the command complains about.
 func crash(info gates.Info, rep, before gates.Report, s gates.Subject) string {
-	if s.Batch.Key == "" || !gates.IsSuite(info.Name) || !untested(rep) || !untested(before) {
+	if !gates.IsSuite(info.Name) || !untested(rep) || !untested(before) {
 		return ""
 	}
 	had := lists.SetBy(before.Findings, func(f gates.Finding) string { return f.Identity(info.Name) })

@@ -23,6 +23,8 @@ func TestCrash(t *testing.T) {
 	compiler := exit("add.c:5:17: error: unused variable ‘x’ [-Werror=unused-variable]")
 	library := gates.Report{Output: "rake test/test_add.rb", Findings: []gates.Finding{{Rule: gates.RuleBuild,
 		Severity: gates.Error, Message: "cannot load such file -- core_assertions (LoadError)"}}}
+	preset := exit("Preset ts-jest not found.")
+	preset.Output = "● Validation Error:\n\n  Preset ts-jest not found."
 	for name, c := range map[string]struct {
 		gate, batch string
 		changed     []string
@@ -30,6 +32,7 @@ func TestCrash(t *testing.T) {
 		want        bool
 	}{
 		"neither side loads":        {"tests:python", "Add a file.", nil, syntax, syntax, true},
+		"the settings of Jest":      {"tests:node", "Add a file.", []string{"a.js"}, preset, preset, true},
 		"the settings of the tests": {"tests:python", "Add a file.", []string{"a.py"}, conftest, conftest, true},
 		"a module that nobody adds": {"tests:node", "Add a file.", nil, module, module, true},
 		"the module that it adds":   {"tests:node", "Write lib/greet.js.", nil, module, module, false},
@@ -54,7 +57,7 @@ func TestCrash(t *testing.T) {
 			t.Errorf("%s: %q, want a crash: %v", name, got, c.want)
 		}
 	}
-	if got := crash(gates.Info{Name: "tests:python"}, syntax, syntax, gates.Subject{}); got != "" {
-		t.Errorf("without a batch: %q", got)
+	if got := crash(gates.Info{Name: "tests:python"}, syntax, syntax, gates.Subject{}); got == "" {
+		t.Error("a change without a batch is judged by tests that cannot start")
 	}
 }
