@@ -104,12 +104,15 @@ func clearKind(q query) bool {
 	switch {
 	case kindStart.MatchString(q.text):
 		return q.kind != retrieve.Other
-	case kind != q.kind || kind == retrieve.Other || strings.EqualFold(first, "raise") || strings.EqualFold(first, "make"):
+	case kind != q.kind || kind == retrieve.Other || otherKinds.Has(strings.ToLower(first)):
 		return false
 	}
 	return kind == retrieve.BugFix || kind == retrieve.Testing && !fault.MatchString(q.text) ||
 		!fault.MatchString(q.text) && !documents.MatchString(q.intent) && !ofTests.MatchString(q.intent)
 }
+
+// otherKinds are words of a kind with which a task of another kind may begin.
+var otherKinds = wordset.New("raise raises make error exception exceptions new slow")
 
 // leastOfIntent is the minimum number of words that say something in the first line of a message, if it names no code or
 // explains more further down. "Fix a parsing bug" with an explanation is no intent.

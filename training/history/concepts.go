@@ -20,8 +20,8 @@ const (
 )
 
 var (
-	termRE   = lazyre.New(`[\p{L}\d_.$/]+`)
-	noTermRE = lazyre.New("`[^`\n]*[^`\na-z -][^`\n]*`|https?://\\S+|(?m:^(?:\t|    |\\s*[|>]).*$)")
+	termRE   = lazyre.New(`[\p{L}\d_.$]+`)
+	noTermRE = lazyre.New("`[^`\n]*[^`\na-z -][^`\n]*`|https?://\\S+|\\S+/\\S*[./]\\S+|(?m:^(?:\t|    |\\s*[|>]).*$)")
 )
 
 // term is a row of words of a task that may be a concept.
@@ -136,9 +136,7 @@ func terms(text string, inCode func(string) bool) []term {
 				!slices.ContainsFunc(parts, func(p string) bool { return len(p) < 3 }) {
 				out = append(out, term{words: parts, name: true})
 			}
-		case emptyWords.Has(small) && !generic.Has(retrieve.Stem(small)) || stopWords.Has(small) || noTerms.Has(small) || utf8.RuneCountInString(small) < 2 ||
-			strings.ContainsAny(small, "./$") || strings.Trim(small, "0123456789") == "" ||
-			strings.HasSuffix(small, "ly") && !inCode(small):
+		case !significant(small) || strings.HasSuffix(small, "ly") && !inCode(small):
 			end()
 		default:
 			if row = append(row, small); strings.HasSuffix(word, ".") {
@@ -150,15 +148,21 @@ func terms(text string, inCode func(string) bool) []term {
 	return out
 }
 
+// significant reports whether a word may be in a term.
+func significant(word string) bool {
+	return (!emptyWords.Has(word) || generic.Has(retrieve.Stem(word))) && !stopWords.Has(word) && !noTerms.Has(word) &&
+		utf8.RuneCountInString(word) >= 2 && !strings.ContainsAny(word, ".$") && strings.Trim(word, "0123456789") != ""
+}
+
 // isVerb reports whether a word looks like a form of a verb.
 func isVerb(word string) bool { return strings.HasSuffix(word, "ing") || strings.HasSuffix(word, "ed") }
 
 // actions are the verbs with which many sentences of tasks begin. They separate terms.
 var actions = wordset.New(
-	"allow apply avoid check contain convert correct cover create detect disable disallow don drop enable ensure escape " +
-		"exclude extend extract handle have ignore implement include increase introduce keep limit load merge move omit " +
-		"pass prevent print provide raise reduce remove rename reorder replace report require reset restore return rewrite show " +
-		"simplify skip split stop support switch throw track trie upgrade validate verify work")
+	"allow apply avoid check contain convert correct cover create detect disable disallow don drop enable ensure " +
+		"escape exclude extend extract handle have ignore implement include increase introduce keep limit load merge " +
+		"move omit pass prevent print provide raise reduce remove rename reorder replace report require reset restore " +
+		"return rewrite show simplify skip split stop support switch throw track trie upgrade validate verify work")
 
 // moreActions are other words with which a sentence says what to do.
 var moreActions = wordset.New(
@@ -167,11 +171,12 @@ var moreActions = wordset.New(
 
 // noTerms are more words that are in no term.
 var noTerms = wordset.New(
-	"actually already always anymore better correctly currently don doesn even favor first following inside instead less longer many more most much never outside possible " +
-		"possibly previously properly really several some still though two way yes")
+	"actually already always anymore better correctly currently don doesn even favor first following found inside " +
+		"instead less longer many more most much never outside possible possibly previously properly really several " +
+		"some still though two way yes")
 
 // generic are words that are a concept only beside others.
 var generic = wordset.New(
-	"address argument array case class code comment config data default element entry error example export field file format formatting function instance item key " +
-		"line list message method mode module name node number object option output parameter path property result " +
-		"rule string style test text type value variable version word")
+	"address argument array case class code config data default element entry error example export field file " +
+		"format formatting function instance item key line list message method mode module name node number object " +
+		"option output parameter path property result rule string style test text type value variable version word")
