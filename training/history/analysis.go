@@ -72,7 +72,8 @@ var (
 func intentOf(message string) string {
 	subject, rest, _ := strings.Cut(message, "\n")
 	subject = strings.TrimSpace(subject)
-	if last := strings.ToLower(subject[strings.LastIndexByte(subject, ' ')+1:]); emptyWords.Has(last) || stopWords.Has(last) {
+	if last := strings.ToLower(subject[strings.LastIndexByte(subject, ' ')+1:]); emptyWords.Has(last) ||
+		stopWords.Has(last) {
 		more, _, _ := strings.Cut(rest, "\n") // the sentence goes on in the next line
 		subject = strings.TrimSpace(subject + " " + strings.TrimSpace(more))
 	}
@@ -94,10 +95,10 @@ func bareSubject(subject string) string {
 	return typePrefix.ReplaceAllString(strings.TrimSpace(said), "")
 }
 
-// clearKind reports whether a task says at its start which kind it is: by a type such as "feat: ", or by its first word.
-// Other words of kinds may be about something else, such as "move" in "only move the window if it is open", and a task
-// may raise an error or a version, make a function work, add a comment, or add what was wrong without it. "chore: " may be
-// of any kind.
+// clearKind reports whether a task says at its start which kind it is: by a type such as "feat: ", or by its first
+// word. Other words of kinds may be about something else, such as "move" in "only move the window if it is open", and a
+// task may raise an error or a version, make a function work, add a comment, or add what was wrong without it. "chore:
+// " may be of any kind.
 func clearKind(q query) bool {
 	first, _, _ := strings.Cut(withoutPrefix(q.intent), " ")
 	kind := retrieve.KindOf(first)
@@ -114,8 +115,8 @@ func clearKind(q query) bool {
 // otherKinds are words of a kind with which a task of another kind may begin.
 var otherKinds = wordset.New("raise raises make error exception exceptions new slow")
 
-// leastOfIntent is the minimum number of words that say something in the first line of a message, if it names no code or
-// explains more further down. "Fix a parsing bug" with an explanation is no intent.
+// leastOfIntent is the minimum number of words that say something in the first line of a message, if it names no code
+// or explains more further down. "Fix a parsing bug" with an explanation is no intent.
 const leastOfIntent = 3
 
 // tellsIntent reports whether the first line of a message says what has to be done.
@@ -141,8 +142,8 @@ func (w *work) hits(name string) (hits, all int) {
 	return hits, len(parts)
 }
 
-// expected returns the name that a reader of the task may expect of a symbol: the name of which the task has half of the
-// words, or else that of its class; "" for none.
+// expected returns the name that a reader of the task may expect of a symbol: the name of which the task has half of
+// the words, or else that of its class; "" for none.
 func (w *work) expected(name string) string {
 	for end := len(name); end > 0; end = strings.LastIndexByte(name[:end], '.') {
 		short := name[strings.LastIndexByte(name[:end], '.')+1 : end]
@@ -157,10 +158,11 @@ func (w *work) expected(name string) string {
 }
 
 // constants are names that all code has.
-var constants = wordset.New("None True False Optional null true false undefined nil self this default type error string")
+var constants = wordset.New(
+	"None True False Optional null true false undefined nil self this default type error string")
 
-// suggested returns the symbols that a reader of the task may expect: those that it names, if the changed lines have them,
-// and changed ones whose words are all in the task.
+// suggested returns the symbols that a reader of the task may expect: those that it names, if the changed lines have
+// them, and changed ones whose words are all in the task.
 func (w *work) suggested(q query) []string {
 	out := []string{}
 	add := func(name string) {

@@ -38,7 +38,8 @@ const (
 
 // precision teaches how much of each symbol is needed (TRAIN-12). Changed symbols are primary, symbols that the
 // changed code uses are supporting, their classes are type_context, and all others are excluded. It does not ask about
-// symbols that two of these words may fit: those with the name of a used one, unused ones that the task names, and tests.
+// symbols that two of these words may fit: those with the name of a used one, unused ones that the task names, and
+// tests.
 func (m *maker) precision(w *work, q query) (lesson, string) {
 	type file struct {
 		*source

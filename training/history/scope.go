@@ -22,10 +22,11 @@ type candidate struct {
 	tier     int
 	relevant bool
 	reason   string
+	arguable bool // the task says nothing of it
 }
 
-// scope teaches which files matter (TRAIN-12): changed files and files that the changed code uses. Files that only
-// resemble the task do not.
+// scope teaches which files matter (TRAIN-12): changed files, their tests, and files that the changed code uses. Files
+// that only resemble the task do not. It does not ask about used files of which the task says nothing.
 func (m *maker) scope(w *work, q query) (lesson, string) {
 	var sure []string
 	var all []candidate
@@ -56,6 +57,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 				relevant: true}
 			switch tested := w.testedBy(r.path); {
 			case len(r.uses) > 0:
+				x.arguable = true
 				x.reason = phrase.Cut("the change uses "+r.uses[0]+" of it", 80)
 			case tested != "":
 				x.reason = phrase.Cut("it tests "+path.Base(tested), 80)
@@ -68,6 +70,14 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	if !offered {
 		return lesson{}, "none of the changed files would be offered"
 	}
+	for i, found := range w.pointed(lists.Map(all, func(c candidate) string { return c.line("") })) {
+		marked = marked || found && all[i].tier == 1 && w.changed(all[i].path)
+		all[i].arguable = all[i].arguable && !found
+	}
+	if !marked {
+		return lesson{}, unmarked
+	}
+	all = slices.DeleteFunc(all, func(c candidate) bool { return c.arguable })
 	relevant := lists.Count(all, func(c candidate) bool { return c.relevant })
 	if relevant == 0 || relevant == len(all) {
 		return lesson{}, "there is only one choice"
@@ -77,16 +87,8 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	var lines, answer []string
 	var texts []*source
 	for i, c := range all {
-		lines = append(lines, c.line(fmt.Sprintf("f%02d", i+1)))
-	}
-	for i, found := range w.pointed(lines) {
-		marked = marked || found && all[i].tier == 1 && w.changed(all[i].path)
-	}
-	if !marked {
-		return lesson{}, unmarked
-	}
-	for i, c := range all {
 		id := fmt.Sprintf("f%02d", i+1)
+		lines = append(lines, c.line(id))
 		answer = append(answer, fmt.Sprintf("%q:%s", id, marshal(verdict{c.relevant, c.reason})))
 		texts = append(texts, c.source)
 	}
