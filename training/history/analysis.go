@@ -159,7 +159,7 @@ func (w *work) expected(name string) string {
 
 // constants are names that all code has.
 var constants = wordset.New(
-	"None True False Optional null true false undefined nil self this default type error string")
+	"foo bar baz foo.bar None True False Optional null true false undefined nil self this default type error string")
 
 // suggested returns the symbols that a reader of the task may expect: those that it names, if the changed lines have
 // them, and changed ones whose words are all in the task.

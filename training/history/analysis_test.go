@@ -69,8 +69,8 @@ func TestConcepts(t *testing.T) {
 	}{
 		{"Remove the infinite recursion check", "map.go", "check(recursion)", []string{"infinite recursion check"}},
 		{"comma-spacing has false positives when parenthesis are used", "rules/comma-spacing.js", "x(positive)",
-			[]string{"comma spacing", "false positives"}},
-		{"Add `unnecessary` option to `quote-props`", "a.js", "props(option)", []string{"quote props"}},
+			[]string{"comma-spacing", "false positives"}},
+		{"Add `unnecessary` option to `quote-props`", "a.js", "props(option)", []string{"quote-props"}},
 		{"Read labels\n\nThe reader being confused, the old labels and other small labels stay.", "a.go", "labels(old)",
 			[]string{"read labels"}},
 		{"Read labels\n\nThe old labels have colors of the theme.\nNo other colors of the theme are read.", "a.go",

@@ -15,12 +15,12 @@ import (
 // Limits of [work.concepts].
 const (
 	mostConcepts = 5
-	mostWords    = 3 // of a concept
+	mostWords    = 4 // of a concept
 	leastSaid    = 2 // how often a task says a single word that is a concept and not in its first line
 )
 
 var (
-	termRE   = lazyre.New(`[\p{L}\d_.$]+`)
+	termRE   = lazyre.New(`[\p{L}\d_.$]+(?:-[\p{L}\d_.$]+)*`)
 	noTermRE = lazyre.New("`[^`\n]*[^`\na-z -][^`\n]*`|https?://\\S+|\\S+/\\S*[./]\\S+|(?m:^(?:\t|    |\\s*[|>]).*$)")
 )
 
@@ -54,7 +54,7 @@ func (w *work) concepts() []string {
 		}
 	}
 	single := func(t term) bool {
-		return len(t.words) == 1 && (generic.Has(retrieve.Stem(t.words[0])) || !inCode(t.words[0]))
+		return len(t.words) == 1 && (generic.Has(retrieve.Stem(t.words[0])) || isVerb(t.words[0]) || !inCode(t.words[0]))
 	}
 	for _, t := range first {
 		if !t.name && !single(t) {
@@ -63,7 +63,8 @@ func (w *work) concepts() []string {
 	}
 	for _, t := range more {
 		said := lists.Count(slices.Concat(first, more), func(o term) bool { return o.has(t) })
-		if !t.name && !single(t) && lists.Count(t.words, inCode) == len(t.words) && (len(t.words) > 1 || said >= leastSaid) {
+		if !t.name && !single(t) && lists.Count(t.words, inCode) == len(t.words) &&
+			(len(t.words) > 1 || said >= leastSaid) {
 			add(t)
 		}
 	}
@@ -124,7 +125,7 @@ func terms(text string, inCode func(string) bool) []term {
 	last := 0
 	for _, at := range termRE.Re().FindAllStringIndex(text, -1) {
 		word, gap := text[at[0]:at[1]], text[last:at[0]]
-		if gap != " " && gap != "-" && gap != "\n" {
+		if gap != " " && gap != "\n" {
 			end()
 		}
 		last = at[1]
@@ -132,7 +133,7 @@ func terms(text string, inCode func(string) bool) []term {
 		switch {
 		case mayBeCode(word) && codeLike.MatchString(word):
 			end()
-			if parts := retrieve.Humps(word); len(parts) > 1 && len(parts) <= mostWords &&
+			if parts := retrieve.Humps(word); len(parts) > 1 && len(parts) < mostWords &&
 				!slices.ContainsFunc(parts, func(p string) bool { return len(p) < 3 }) {
 				out = append(out, term{words: parts, name: true})
 			}
@@ -172,8 +173,8 @@ var moreActions = wordset.New(
 // noTerms are more words that are in no term.
 var noTerms = wordset.New(
 	"actually already always anymore better correctly currently don doesn even favor first following found inside " +
-		"instead less longer many more most much never outside possible possibly previously properly really several " +
-		"some still though two way yes")
+		"instead less longer many more most much never none null outside possible possibly previously properly really " +
+		"several some still though two way yes")
 
 // generic are words that are a concept only beside others.
 var generic = wordset.New(
