@@ -156,7 +156,9 @@ func significant(word string) bool {
 }
 
 // isVerb reports whether a word looks like a form of a verb.
-func isVerb(word string) bool { return strings.HasSuffix(word, "ing") || strings.HasSuffix(word, "ed") }
+func isVerb(word string) bool {
+	return (strings.HasSuffix(word, "ing") || strings.HasSuffix(word, "ed")) && !strings.Contains(word, "-")
+}
 
 // actions are the verbs with which many sentences of tasks begin. They separate terms.
 var actions = wordset.New(

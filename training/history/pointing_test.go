@@ -9,8 +9,29 @@ import (
 // A task points to the lines of a question that have a word of it, unless most lines have that word.
 func TestPointed(t *testing.T) {
 	w := asking("Count the leaves of a tree", "tree.go", "x")
-	got := w.pointed([]string{"tree/tree.go (tier 1)", "  s001  func CountLeaf()  of Tree", "  s002  func Walk()  of Tree", "  s003  func Prune()  of Tree"})
-	if d := cmp.Diff([]bool{false, true, false, false}, got); d != "" {
+	got := w.pointing([]string{"tree/tree.go (tier 1)", "  s001  func CountLeaf()  of Tree", "  s002  func Walk()  of Tree",
+		"  s003  func Prune()  of Tree"})
+	if d := cmp.Diff([]pointers{{}, {"count": true}, {}, {}}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// Precision asks about a needed symbol only if the task points to it, and about one that is not needed only if the task
+// does not point to it like to a changed one.
+func TestOnlySureAnswersAreAsked(t *testing.T) {
+	w := asking("Count the leaf nodes of a tree", "tree.go", "x")
+	named := func(name, word string) *piece { return &piece{symbol: &symbol{name: name, short: name}, word: word} }
+	asked := []*piece{named("countLeaf", primary), named("walk", primary), named("leafOf", supporting),
+		named("prune", supporting), named("countLeafs", excluded), named("countAll", excluded), named("grow", excluded)}
+	changed, known := w.sure(asked)
+	if changed != 2 || known != 1 {
+		t.Errorf("%d of %d changed ones are known", known, changed)
+	}
+	var got []string
+	for _, x := range asked {
+		got = append(got, x.word)
+	}
+	if d := cmp.Diff([]string{primary, "", supporting, "", "", excluded, excluded}, got); d != "" {
 		t.Error(d)
 	}
 }

@@ -38,8 +38,8 @@ const (
 
 // precision teaches how much of each symbol is needed (TRAIN-12). Changed symbols are primary, symbols that the
 // changed code uses are supporting, their classes are type_context, and all others are excluded. It does not ask about
-// symbols that two of these words may fit: those with the name of a used one, unused ones that the task names, and
-// tests.
+// symbols that two of these words may fit: those with the name of a used one, unused ones that the task names, tests,
+// and those of [work.sure].
 func (m *maker) precision(w *work, q query) (lesson, string) {
 	type file struct {
 		*source
@@ -72,11 +72,20 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 	}
 	slices.SortStableFunc(files,
 		func(a, b file) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.path, b.path)) })
+	var asked []*piece
+	for i := range files {
+		for j := range files[i].pieces {
+			asked = append(asked, &files[i].pieces[j])
+		}
+	}
+	if changed, known := w.sure(asked); 2*known < changed {
+		return lesson{}, unmarked
+	}
 	var lines, answer []string
 	var texts []*source
 	count := map[string]int{}
-	var asked []int // the lines of changed symbols that are not only tests
 	for _, f := range files {
+		f.pieces = slices.DeleteFunc(f.pieces, func(x piece) bool { return x.word == "" })
 		if len(f.pieces) == 0 || len(answer)+len(f.pieces) > mostPieces {
 			continue
 		}
@@ -86,9 +95,7 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 			id := fmt.Sprintf("s%03d", len(answer)+1)
 			lines = append(lines, "  "+x.line(id))
 			answer = append(answer, fmt.Sprintf("%q:%q", id, x.word))
-			if count[x.word]++; x.word == primary && w.asks(f.path) {
-				asked = append(asked, len(lines)-1)
-			}
+			count[x.word]++
 		}
 	}
 	touched := lists.Sum(w.changes, func(c *change) int { return len(c.touched) })
@@ -97,10 +104,6 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 		return lesson{}, "no existing symbol changes"
 	case count[primary] == len(answer):
 		return lesson{}, "there is only one choice"
-	}
-	pointed := w.pointed(lines)
-	if 3*lists.Count(asked, func(i int) bool { return pointed[i] }) < 2*len(asked) {
-		return lesson{}, unmarked
 	}
 	prompt, err := m.Retrieval.Render("precision", map[string]string{
 		"task": q.fenced, "intent": q.intent, "kind": string(q.kind), "symbols": fenced(strings.Join(lines, "\n")),
@@ -112,6 +115,35 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 		fmt.Sprintf("the prompt asks about %d of %d changed symbols", count[primary], touched))
 	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts,
 		signals: []training.Signal{covered}}, ""
+}
+
+// sure removes the answers of pieces that nobody could find: those to which the task does not point, if they are
+// needed, and those to which it points like to a changed one, if they are not. It returns the numbers of changed
+// pieces, and of those to which it points.
+func (w *work) sure(asked []*piece) (changed, known int) {
+	to := w.pointing(lists.Map(asked, func(x *piece) string { return x.line("") }))
+	var goals []pointers
+	for i, x := range asked {
+		if x.word == primary {
+			changed++
+			if len(to[i]) > 0 {
+				goals = append(goals, to[i])
+			}
+		}
+	}
+	for i, x := range asked {
+		switch x.word {
+		case primary, supporting:
+			if len(to[i]) == 0 {
+				x.word = ""
+			}
+		case excluded:
+			if slices.ContainsFunc(goals, to[i].cover) {
+				x.word = ""
+			}
+		}
+	}
+	return changed, len(goals)
 }
 
 // needs returns how much of a symbol of a changed file is needed, or "" if that is arguable.

@@ -22,11 +22,12 @@ type candidate struct {
 	tier     int
 	relevant bool
 	reason   string
-	arguable bool // the task says nothing of it
+	arguable bool // nobody could know the answer
 }
 
 // scope teaches which files matter (TRAIN-12): changed files, their tests, and files that the changed code uses. Files
-// that only resemble the task do not. It does not ask about used files of which the task says nothing.
+// that only resemble the task do not. It does not ask about
+// used files of which the task says nothing, and about others to which it points like to a changed one.
 func (m *maker) scope(w *work, q query) (lesson, string) {
 	var sure []string
 	var all []candidate
@@ -70,12 +71,19 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	if !offered {
 		return lesson{}, "none of the changed files would be offered"
 	}
-	for i, found := range w.pointed(lists.Map(all, func(c candidate) string { return c.line("") })) {
-		marked = marked || found && all[i].tier == 1 && w.changed(all[i].path)
-		all[i].arguable = all[i].arguable && !found
+	to := w.pointing(lists.Map(all, func(c candidate) string { return c.line("") }))
+	var goals []pointers
+	for i, c := range all {
+		if len(to[i]) > 0 && c.tier == 1 && w.changed(c.path) {
+			goals = append(goals, to[i])
+		}
 	}
-	if !marked {
+	if !marked && len(goals) == 0 {
 		return lesson{}, unmarked
+	}
+	for i := range all {
+		c := &all[i]
+		c.arguable = c.arguable && len(to[i]) == 0 || !c.relevant && slices.ContainsFunc(goals, to[i].cover)
 	}
 	all = slices.DeleteFunc(all, func(c candidate) bool { return c.arguable })
 	relevant := lists.Count(all, func(c candidate) bool { return c.relevant })
