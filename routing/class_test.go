@@ -92,9 +92,10 @@ func TestClasses(t *testing.T) {
 // A single command does not turn tasks without files into a verification batch.
 func TestClassIgnoresSingleCommand(t *testing.T) {
 	p := parsed(t, "# Tasks: A\n\n## Phase 1: Handoff\n\n- [ ] T001 Add the command\n- [ ] T002 Run `make test`\n")
-	class, _, why, err := classify(p, &p.Batches[0], DefaultRules())
-	if class != Implementation || why != "0 creates, 1 run command, and tasks that list no files" || err != nil {
-		t.Errorf("%s %q %v", class, why, err)
+	class, sure, why, err := classify(p, &p.Batches[0], DefaultRules())
+	if class != Implementation || sure != sureNothing || why != "0 creates, 1 run command, and tasks that list no files" ||
+		err != nil {
+		t.Errorf("%s %d%% %q %v", class, sure, why, err)
 	}
 }
 

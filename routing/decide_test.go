@@ -251,6 +251,9 @@ func TestDecideReadsMemoryOnlyIfNeeded(t *testing.T) {
 		if read != tt.want || read != (d.Memory.Available != nil) || read == (d.Memory.Note != "") {
 			t.Errorf("%s: read %v, want %v: %+v", name, read, tt.want, d.Memory)
 		}
+		if headless := tt.o.Mode == "headless"; !read && headless != strings.Contains(d.Memory.Note, "was requested") {
+			t.Errorf("%s: %s", name, d.Memory.Note)
+		}
 	}
 	if n, err := AvailableMemory(); err != nil || n == 0 {
 		t.Errorf("this machine has %d bytes (%v)", n, err)

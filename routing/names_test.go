@@ -81,5 +81,10 @@ func TestRuleErrorsNameKey(t *testing.T) {
 		if _, err := Decide(parsed(t, wide(2)), Options{Rules: r}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
+		if key, _ := r.Check(); key != "" && !strings.HasPrefix(want, key+":") {
+			t.Errorf("the error about %s names the key %s", want, key)
+		} else if key == "" && !strings.Contains(want, "for batch") {
+			t.Errorf("the check of the rules accepts what gives %s", want)
+		}
 	}
 }
