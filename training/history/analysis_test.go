@@ -13,16 +13,17 @@ import (
 // An intent is what a message says has to be done, without numbers of issues and types.
 func TestIntentOf(t *testing.T) {
 	for message, want := range map[string]string{
-		"fix(parser): read empty lines as text (#12)":                       "read empty lines as text",
-		"Fix: comma-spacing has false positives (fixes #1457)":              "Fix: comma-spacing has false positives",
-		"Fix: don't validate schemas for disabled rules (fixes #7) (#8)":    "don't validate schemas for disabled rules",
-		"Fix #3702: abstract styling of figure legends":                     "Fix: abstract styling of figure legends",
-		"Close #1776: source_suffix causes an error":                        "Fix: source_suffix causes an error",
-		"Fixed a bug of the parser that caused PATH and\nNAME to be empty.": "Fixed a bug of the parser that caused PATH and NAME to be empty.",
-		"[i18n][man] add missing deunicode().":                              "add missing deunicode().",
-		"caddytls: Reorder provisioning steps (fix #6877)":                  "caddytls: Reorder provisioning steps",
-		"Read the settings at the start, see GH-4":                          "Read the settings at the start",
-		"Fix it all (#12)": "Fix it all (#12)", // too short without its number
+		"fix(parser): read empty lines as text (#12)":                    "read empty lines as text",
+		"Fix: comma-spacing has false positives (fixes #1457)":           "Fix: comma-spacing has false positives",
+		"Fix: don't validate schemas for disabled rules (fixes #7) (#8)": "don't validate schemas for disabled rules",
+		"Fix #3702: abstract styling of figure legends":                  "Fix: abstract styling of figure legends",
+		"Close #1776: source_suffix causes an error":                     "Fix: source_suffix causes an error",
+		"Fixed a bug of the parser that caused PATH and\nNAME to be empty.": "Fixed a bug of the parser that caused PATH " +
+			"and NAME to be empty.",
+		"[i18n][man] add missing deunicode().":                      "add missing deunicode().",
+		"caddytls: Reorder provisioning steps (fix #6877)":          "caddytls: Reorder provisioning steps",
+		"Read the settings at the start, see GH-4":                  "Read the settings at the start",
+		"Fix it all (#12)":                                          "Fix it all (#12)", // too short without its number
 		"Sort the lines of a report\n\nThey were in any order (#3)": "Sort the lines of a report",
 	} {
 		if got := intentOf(message); got != want {
@@ -91,7 +92,8 @@ func TestConcepts(t *testing.T) {
 func TestExpectedNames(t *testing.T) {
 	w := asking("Read literalinclude options, and the status code of the web server with a str", "a.go", "x")
 	for name, want := range map[string]string{"LiteralInclude.run": "LiteralInclude", "WebServer": "WebServer",
-		"Reply.statusOf": "Reply.statusOf", "parseCaddyfile": "", "Server.Run": "Server", "ServerRun": "", "Server.__str__": "Server", "Error.__str__": "",
+		"Reply.statusOf": "Reply.statusOf", "parseCaddyfile": "", "Server.Run": "Server", "ServerRun": "",
+		"Server.__str__": "Server", "Error.__str__": "",
 		"readEverySingleLine": "",
 		"exports":             ""} {
 		if got := w.expected(name); got != want {
@@ -103,13 +105,14 @@ func TestExpectedNames(t *testing.T) {
 // Tests of the changed code show what is expected, so they are relevant; in Go, these are in its folder.
 func TestTestedBy(t *testing.T) {
 	for test, path := range map[string]string{"tests/test_parser.py": "src/parser.py", "a/parser_test.go": "a/parser.go",
-		"test/lib/parser.js": "lib/parser.js"} {
+		"tests/lib/rules/semi.js": "lib/rules/semi.js"} {
 		if got := asking("x", path, "b").testedBy(test); got != path {
 			t.Errorf("%s tests %q, not %s", test, got, path)
 		}
 	}
-	for test, path := range map[string]string{"b/parser_test.go": "a/parser.go", "tests/test_lexer.py": "src/parser.py",
-		"src/parser.py": "lib/parser.py", "tests/__init__.py": "src/__init__.py"} {
+	for test, path := range map[string]string{"b/parser_test.go": "a/parser.go", "tests/roots/a/conf.py": "docs/conf.py",
+		"tests/test_lexer.py": "src/parser.py",
+		"src/parser.py":       "lib/parser.py", "tests/__init__.py": "src/__init__.py"} {
 		if got := asking("x", path, "b").testedBy(test); got != "" {
 			t.Errorf("%s tests %s", test, got)
 		}
@@ -120,7 +123,8 @@ func TestTestedBy(t *testing.T) {
 // imported file would be relevant.
 func TestScopeOffersUnusedImports(t *testing.T) {
 	r := newRepo(t)
-	const rest = "-- shop/price.py --\ndef discount(cents):\n    return cents\n-- shop/mail.py --\ndef send(text):\n    return text\n"
+	const rest = "-- shop/price.py --\ndef discount(cents):\n    return cents\n-- shop/mail.py --\ndef send(text):\n    " +
+		"return text\n"
 	const cart = "-- shop/cart.py --\nfrom shop.mail import send\nfrom shop.price import discount\n\n\ndef order():\n" +
 		"    send('ordered')\n\n\ndef total(cart):\n    return sum(cart)\n"
 	r.commit("Begin the shop with carts and prices", cart+rest)
@@ -141,5 +145,28 @@ func TestScopeOffersUnusedImports(t *testing.T) {
 	if want := `{"f01":{"relevant":true,"reason":"it must be changed"},"f02":{"relevant":false,` +
 		`"reason":"no part of it changes"},"f03":{"relevant":true,"reason":"the change uses discount of it"}}`; e.Completion != want {
 		t.Errorf("the answer is\n%s\nnot\n%s", e.Completion, want)
+	}
+}
+
+// Scope does not ask about a changed test to which the task does not point.
+func TestScopeOmitsUnexpectedTests(t *testing.T) {
+	r := newRepo(t)
+	const cart = "def total(cart):\n    return sum(cart)\n"
+	const tests = "def test_order():\n    assert 1\n"
+	others := ""
+	for _, name := range []string{"names", "labels", "colors", "sizes"} {
+		others += "-- shop/cart_" + name + ".py --\ndef show_" + name + "(x):\n    return x\n"
+	}
+	r.commit("Begin the shop with carts and prices", "-- shop/cart.py --\n"+cart+"-- shop/test_cart.py --\n"+tests+others)
+	r.commit("Fix the total of the cart: return the sum rounded", "-- shop/cart.py --\n"+
+		strings.Replace(cart, "sum(cart)", "round(sum(cart))", 1)+"-- shop/test_cart.py --\n"+
+		strings.Replace(tests, "1", "True", 1))
+	o := r.options(t.TempDir())
+	if _, err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	e := examples(t, o.Dir, training.Scope)[0]
+	if text := e.Prompt[0].Content; strings.Contains(text, "test_cart.py") || !strings.Contains(text, "shop/cart.py") {
+		t.Errorf("%s", text)
 	}
 }

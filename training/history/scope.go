@@ -26,12 +26,12 @@ type candidate struct {
 }
 
 // scope teaches which files matter (TRAIN-12): changed files, their tests, and files that the changed code uses. Files
-// that only resemble the task do not. It does not ask about
-// used files of which the task says nothing, and about others to which it points like to a changed one.
+// that only resemble the task do not. It does not ask about used files and tests of which the task says nothing, and
+// about others to which it points like to a changed one.
 func (m *maker) scope(w *work, q query) (lesson, string) {
 	var sure []string
 	var all []candidate
-	changed, offered, marked := 0, false, false
+	offered, marked := false, false
 	for _, c := range w.changes {
 		if c.before == nil {
 			continue
@@ -39,11 +39,10 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 		if q.names(c.before) != "" {
 			sure, offered, marked = append(sure, c.path), true, true
 		} else if why := w.suspects(c.before, c.touched); why != "" { // else no stage would offer it
-			changed++
 			offered = offered || !language.ServesTests(c.path) || w.onlyTests()
 			x := candidate{source: c.before, why: why, tier: 1, relevant: true, reason: "it must be changed"}
 			if !w.asks(c.path) {
-				x.reason = "it tests what changes"
+				x.reason, x.arguable = "it tests what changes", true
 			}
 			all = append(all, x)
 		}
@@ -61,6 +60,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 				x.arguable = true
 				x.reason = phrase.Cut("the change uses "+r.uses[0]+" of it", 80)
 			case tested != "":
+				x.arguable = true
 				x.reason = phrase.Cut("it tests "+path.Base(tested), 80)
 			default:
 				x.relevant, x.reason = false, "no part of it changes"
@@ -87,6 +87,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	}
 	all = slices.DeleteFunc(all, func(c candidate) bool { return c.arguable })
 	relevant := lists.Count(all, func(c candidate) bool { return c.relevant })
+	changed := lists.Count(all, func(c candidate) bool { return w.changed(c.path) })
 	if relevant == 0 || relevant == len(all) {
 		return lesson{}, "there is only one choice"
 	}
@@ -122,7 +123,8 @@ func (w *work) testedBy(test string) string {
 	}
 	for _, c := range w.changes {
 		if !language.ServesTests(c.path) && language.Subject(c.path) == subject &&
-			(!language.GoTest(test) || path.Dir(c.path) == path.Dir(test)) {
+			(!language.GoTest(test) || path.Dir(c.path) == path.Dir(test)) &&
+			(path.Base(c.path) != path.Base(test) || path.Base(path.Dir(c.path)) == path.Base(path.Dir(test))) {
 			return c.path
 		}
 	}
