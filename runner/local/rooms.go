@@ -183,6 +183,8 @@ func (r *Rooms) install(ctx context.Context, dir string, env []string) error {
 		}
 		_, command := lockOf(dir, at)
 		args := strings.Fields(command)
+		r.pool.note(fmt.Sprintf("%s installs the dependencies of %s, because your checkout does not have them", command,
+			path.Join(filepath.ToSlash(at), "package.json")))
 		res, err := proc.Run(ctx, proc.Cmd{
 			Args: args, Dir: filepath.Join(dir, at), Env: env, Sweep: proc.NewTag(), Reaper: r.pool.setup.Reaper,
 			Limits: proc.Limits{Total: installTime, Grace: r.pool.setup.Grace},
