@@ -63,6 +63,7 @@ var (
 	typePrefix = lazyre.New(`^(?i:fix|fixes|new|update|upgrade|breaking|feat|docs?|build|chore|refactor|perf|tests?|style|ci)(?:\([^)\n]{1,60}\))?!?:\s+`)
 	ofFault    = lazyre.New(`^(?:\[[^\]\n]{1,20}\]\s*)*(?i:fix(?:e[sd])?|close[sd]?|resolve[sd]?|bug)\b`)
 	fault      = lazyre.New(`(?i)\b(?:fix(?:e[sd]|ing)?|bugs?|incorrect(?:ly)?|wrong(?:ly)?|crash(?:es|ed)?|broken|breaks|regressions?|fail(?:s|ed|ing|ures?)?|closes? #\d+)\b`)
+	ofDocs     = lazyre.New(`(?i)\b(?:docs|documentation|docstrings?|typos?)\b`)
 	ofTests    = lazyre.New(`(?i)\btest(?:s|ing|case\w*)?\b`)
 	kindStart  = lazyre.New(`^(?i:fix|feat|feature|new|docs?|refactor|perf|tests?|chore|build|ci|style)(?:\([^)\n]{1,60}\))?!?:\s`)
 )
@@ -103,6 +104,8 @@ func clearKind(q query) bool {
 	first, _, _ := strings.Cut(withoutPrefix(q.intent), " ")
 	kind := retrieve.KindOf(first)
 	switch {
+	case q.kind != retrieve.Docs && ofDocs.MatchString(q.text):
+		return false
 	case kindStart.MatchString(q.text):
 		return q.kind != retrieve.Other
 	case kind != q.kind || kind == retrieve.Other || otherKinds.Has(strings.ToLower(first)):
@@ -159,7 +162,8 @@ func (w *work) expected(name string) string {
 
 // constants are names that all code has.
 var constants = wordset.New(
-	"foo bar baz foo.bar None True False Optional null true false undefined nil self this default type error string")
+	"foo bar baz foo.bar function class import export return const async await None True False Optional null true false " +
+		"undefined nil self this default type error string")
 
 // suggested returns the symbols that a reader of the task may expect: those that it names, if the changed lines have
 // them, and changed ones whose words are all in the task.
@@ -173,8 +177,9 @@ func (w *work) suggested(q query) []string {
 	}
 	var text strings.Builder
 	for _, c := range w.changes {
-		old, now := c.changedLines()
-		text.WriteString(old + now)
+		for _, side := range c.versions() {
+			text.WriteString(side.text)
+		}
 	}
 	for _, name := range spoken(link.ReplaceAllString(w.task, "")) {
 		if !constants.Has(name) && !language.IsCode(name) && (slices.Contains(q.symbols, name) ||
@@ -201,6 +206,9 @@ func (w *work) module(repo string) string {
 	count := map[string]int{}
 	best := ""
 	for _, c := range w.changes {
+		if language.ServesTests(c.path) && !w.onlyTests() {
+			continue
+		}
 		d := path.Base(path.Dir(c.path))
 		count[d]++
 		if best == "" || count[d] > count[best] {

@@ -44,6 +44,7 @@ func TestClearKind(t *testing.T) {
 		"chore: load themes by iteration":           false, // it may be of any kind
 		"refactor: load themes by iteration":        true,
 		"Add themes that were missing\n\nFixes #12": false,
+		"Fix a typo in the docs of themes":          false,
 		"Make the loop of themes faster":            false,
 		"Add a comment about themes":                false,
 		"feat: load themes by iteration":            true,

@@ -106,7 +106,8 @@ func terms(text string, inCode func(string) bool) []term {
 		for len(row) > 0 && strings.HasSuffix(row[len(row)-1], "ed") && !inCode(row[len(row)-1]) {
 			row = row[:len(row)-1]
 		}
-		if row = row[max(0, len(row)-mostWords):]; len(strings.Join(row, " ")) >= 3 {
+		row = row[max(0, len(row)-mostWords):]
+		if len(strings.Join(row, " ")) >= 3 && differ(row) {
 			out = append(out, term{words: row})
 		}
 	}
@@ -133,7 +134,7 @@ func terms(text string, inCode func(string) bool) []term {
 		switch {
 		case mayBeCode(word) && codeLike.MatchString(word):
 			end()
-			if parts := retrieve.Humps(word); len(parts) > 1 && len(parts) < mostWords &&
+			if parts := retrieve.Humps(word); len(parts) > 1 && len(parts) < mostWords && differ(parts) &&
 				!slices.ContainsFunc(parts, func(p string) bool { return len(p) < 3 }) {
 				out = append(out, term{words: parts, name: true})
 			}
@@ -154,6 +155,9 @@ func significant(word string) bool {
 	return (!emptyWords.Has(word) || generic.Has(retrieve.Stem(word))) && !stopWords.Has(word) && !noTerms.Has(word) &&
 		utf8.RuneCountInString(word) >= 2 && !strings.ContainsAny(word, ".$") && strings.Trim(word, "0123456789") != ""
 }
+
+// differ reports whether no word is there twice, in singular or plural.
+func differ(words []string) bool { return len(lists.Unique(lists.Map(words, retrieve.Stem))) == len(words) }
 
 // isVerb reports whether a word looks like a form of a verb.
 func isVerb(word string) bool {

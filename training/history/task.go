@@ -68,7 +68,8 @@ func spoken(text string) []string {
 		}
 	}
 	for _, m := range ticked.FindAllStringSubmatch(text, 60) {
-		if name := codeName.FindString(m[1]); name != "" {
+		name := codeName.FindString(m[1])
+		if _, rest, _ := strings.Cut(m[1], name); name != "" && !strings.HasPrefix(rest, "-") { // "no-empty" is no code
 			add(name)
 		}
 	}
