@@ -30,7 +30,7 @@ type analysed struct {
 // analysis teaches what a task is about: the message is the task, and the answer follows from the message and the
 // changes of the commit (TRAIN-12). It has only what a reader of the task can know.
 func (m *maker) analysis(w *work, q query) (lesson, string) {
-	if !clearKind(q) {
+	if !clearKind(q) || w.onlyTests() && q.kind != retrieve.Testing {
 		return lesson{}, "the task does not say which kind of task it is"
 	}
 	if !tellsIntent(q) {
@@ -165,6 +165,12 @@ var constants = wordset.New(
 	"foo bar baz foo.bar function class import export return const async await None True False Optional null true false " +
 		"undefined nil self this default type error string")
 
+// address matches a path or the name of a host.
+var address = lazyre.New(`\S+/\S+|\b[\w.-]+\.(?:com|dev|io|net|org)\b`)
+
+// shortOf returns the last part of a name: "run" of "Server.run".
+func shortOf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
 // suggested returns the symbols that a reader of the task may expect: those that it names, if the changed lines have
 // them, and changed ones whose words are all in the task.
 func (w *work) suggested(q query) []string {
@@ -181,9 +187,10 @@ func (w *work) suggested(q query) []string {
 			text.WriteString(side.text)
 		}
 	}
-	for _, name := range spoken(link.ReplaceAllString(w.task, "")) {
-		if !constants.Has(name) && !language.IsCode(name) && (slices.Contains(q.symbols, name) ||
-			strings.Contains(text.String(), name[strings.LastIndexByte(name, '.')+1:])) {
+	for _, name := range spoken(address.ReplaceAllString(link.ReplaceAllString(w.task, ""), "")) {
+		likeCode := name != strings.ToLower(name) || strings.ContainsAny(name, "_.")
+		if !constants.Has(name) && !language.IsCode(name) && (slices.Contains(q.symbols, name) || w.words[name] ||
+			likeCode && strings.Contains(text.String(), shortOf(name))) {
 			add(name)
 		}
 	}

@@ -103,6 +103,17 @@ func TestExpectedNames(t *testing.T) {
 	}
 }
 
+// The symbols of an analysis are names that the task mentions and the changed file has. Hosts, paths, words such as None
+// and the first word of a name with hyphens are none.
+func TestSuggestedNames(t *testing.T) {
+	w := asking("Let `load_theme` of Book.open return `None`, see github.com and a/readPage.js, for `no-empty` and `Chapter`",
+		"a.go", "load_theme(Book.open, None, readPage, no, github)")
+	w.words = map[string]bool{"no": true}
+	if d := cmp.Diff([]string{"load_theme", "Book.open"}, w.suggested(query{})); d != "" {
+		t.Error(d)
+	}
+}
+
 // Tests of the changed code show what is expected, so they are relevant; in Go, these are in its folder.
 func TestTestedBy(t *testing.T) {
 	for test, path := range map[string]string{"tests/test_parser.py": "src/parser.py", "a/parser_test.go": "a/parser.go",

@@ -157,7 +157,9 @@ func significant(word string) bool {
 }
 
 // differ reports whether no word is there twice, in singular or plural.
-func differ(words []string) bool { return len(lists.Unique(lists.Map(words, retrieve.Stem))) == len(words) }
+func differ(words []string) bool {
+	return len(lists.Unique(lists.Map(words, retrieve.Stem))) == len(words)
+}
 
 // isVerb reports whether a word looks like a form of a verb.
 func isVerb(word string) bool {
